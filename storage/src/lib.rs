@@ -1,0 +1,19 @@
+//! One log of streams.
+//!
+//! Everything that Holdpoint knows is a sequence of [`Record`]s in one log. A record belongs to a
+//! stream (one action, one person, one run) and has a dense position in the log and a dense version
+//! in its stream. The store knows nothing of what a body means.
+//!
+//! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk, [`memory`]
+//! in memory for tests, [`faulty`] breaks any of them on purpose, and [`conformance`] is the suite
+//! that every implementation passes.
+
+pub mod batch;
+pub mod log;
+pub mod record;
+
+pub use batch::{Batch, Claim, IndexPut, StreamAppend};
+pub use log::{
+    AppendError, Appended, Direction, EventLog, OpenError, ReadError, ScanRange, Stats, Subscription,
+};
+pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};
