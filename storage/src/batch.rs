@@ -3,6 +3,10 @@
 use crate::record::{NewRecord, StreamId, Version};
 
 /// Everything that becomes true at once, or not at all.
+///
+/// Within one batch deletes come before puts and releases before claims: a key that is in both ends
+/// up written, and a claim can be handed over. Of two puts under one key the later one holds. The
+/// bounds are in [`crate::bounds`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// New records, per stream. A stream appears at most once.

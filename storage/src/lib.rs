@@ -4,16 +4,19 @@
 //! stream (one action, one person, one run) and has a dense position in the log and a dense version
 //! in its stream. The store knows nothing of what a body means.
 //!
-//! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk, [`memory`]
-//! in memory for tests, [`faulty`] breaks any of them on purpose, and [`conformance`] is the suite
-//! that every implementation passes.
+//! Read [`log`] first: the contract, with its promises. [`memory`] keeps it in memory for tests.
 
 pub mod batch;
+pub mod bounds;
+pub mod chain;
 pub mod log;
+pub mod memory;
 pub mod record;
 
 pub use batch::{Batch, Claim, IndexPut, StreamAppend};
 pub use log::{
-    AppendError, Appended, Direction, EventLog, OpenError, ReadError, ScanRange, Stats, Subscription,
+    AppendError, Appended, Direction, Entries, EventLog, OpenError, ReadError, ScanRange, Stats,
+    Subscription,
 };
+pub use memory::MemoryLog;
 pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};

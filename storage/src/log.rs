@@ -17,6 +17,9 @@ pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most bytes (bodies and values together) that one batch may carry.
 pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// Index entries as (key, value).
+pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A durable, append-only log of streams with index entries and unique claims.
 ///
 /// What every implementation promises, and [`crate::conformance`] checks:
@@ -65,7 +68,7 @@ pub trait EventLog: Send + Sync + 'static {
         range: ScanRange<'_>,
         limit: usize,
         direction: Direction,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, ReadError>;
+    ) -> Result<Entries, ReadError>;
 
     /// The value of a claim, where it is held.
     fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError>;
@@ -262,7 +265,7 @@ pub struct Subscription {
 
 /// What a subscription reads from: the durable part of a log.
 pub trait TailSource: Send + Sync {
-    /// As [`EventLog::read_all`].
+    /// As [`EventLog::read_all`]; nothing once the log is closed.
     fn read_tail(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError>;
 }
 
@@ -277,22 +280,30 @@ impl Subscription {
         durable: tokio::sync::watch::Receiver<Position>,
         after: Position,
     ) -> Self {
-        Self { log, durable, after }
+        Self {
+            log,
+            durable,
+            after,
+        }
     }
 
     /// The next records, in order, never empty; waits until there are some. `None` once the log is
-    /// closed and everything has been handed out.
+    /// closed. (What was not handed out by then is still in the log when it is opened again.)
     ///
     /// Cancel-safe: a dropped call loses nothing.
     pub async fn next(&mut self) -> Option<Result<Vec<Record>, ReadError>> {
         loop {
             let durable = *self.durable.borrow_and_update();
             if self.after < durable {
-                return Some(self.log.read_tail(self.after, Self::CHUNK).inspect(|records| {
-                    if let Some(last) = records.last() {
-                        self.after = last.position;
-                    }
-                }));
+                return Some(
+                    self.log
+                        .read_tail(self.after, Self::CHUNK)
+                        .inspect(|records| {
+                            if let Some(last) = records.last() {
+                                self.after = last.position;
+                            }
+                        }),
+                );
             }
             if self.durable.changed().await.is_err() {
                 return None;
