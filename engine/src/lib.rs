@@ -1,1 +1,14 @@
-//! x
+//! The engine of Holdpoint: what may happen, what did happen, and the careful making-happen of it.
+//!
+//! Read in this order:
+//!
+//! 1. [`canon`], [`time`], [`limits`]: canonical JSON and digests, injected time and ids, every bound.
+//! 2. [`approval`]: the pure rules of people. [`action`]: the pure core of one action,
+//!    `decide(state, command) → events` and `evolve(state, event) → state`.
+//! 3. [`tool`]: the tools file and what a definition can do. [`identity`]: who acts.
+
+pub mod action;
+pub mod approval;
+pub mod canon;
+pub mod identity;
+pub mod time;

@@ -1,0 +1,254 @@
+//! The wishes that an action may be confronted with, and why they are refused.
+
+use super::state::{PrincipalKind, Proposal, Refused, Rendered, Snapshot, Status, Window};
+use crate::approval::{Ineligible, Requirement, Vote, Voter};
+use crate::canon::{CanonicalJson, Digest};
+use crate::time::Timestamp;
+
+/// A wish. Everything it needs to be decided is inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Take the action on: staged where there is a requirement, else accepted.
+    Submit {
+        /// What is proposed.
+        proposal: Proposal,
+        /// What the state query says.
+        snapshot: Option<Snapshot>,
+        /// The rendered request.
+        request: Rendered,
+        /// What must be met; there exactly for approval-bound actions.
+        requirement: Option<Requirement>,
+        /// Now.
+        at: Timestamp,
+    },
+    /// Keep a record of an action that is not taken on.
+    Refuse {
+        /// What is proposed.
+        proposal: Proposal,
+        /// Why not.
+        refused: Refused,
+        /// Now.
+        at: Timestamp,
+    },
+    /// Vote on what the page showed.
+    Vote {
+        /// Who.
+        voter: Voter,
+        /// Yes or no.
+        vote: Vote,
+        /// Why; required for a rejection.
+        reason: Option<String>,
+        /// The revision that the page showed.
+        revision: u32,
+        /// The digest that the page showed.
+        digest: Digest,
+        /// The digest of the snapshot that the page showed.
+        snapshot_digest: Option<Digest>,
+        /// Now.
+        at: Timestamp,
+    },
+    /// Take the own approval back in the hold window.
+    Withdraw {
+        /// The id of the person.
+        by: String,
+        /// Why, if said.
+        reason: Option<String>,
+        /// Now.
+        at: Timestamp,
+    },
+    /// Take the action back before anything is sent.
+    Cancel {
+        /// The id of the principal.
+        by: String,
+        /// Whether it is a person, a service or an agent.
+        kind: PrincipalKind,
+        /// Why, if said.
+        reason: Option<String>,
+        /// Now.
+        at: Timestamp,
+    },
+    /// The deadline may have passed.
+    ReachDeadline {
+        /// Now.
+        at: Timestamp,
+    },
+    /// The state could not be read; try again later.
+    Defer {
+        /// Why, in words.
+        message: String,
+        /// Now.
+        at: Timestamp,
+    },
+    /// Send it now, if the world is still the one that was approved.
+    Commit {
+        /// What was found right before.
+        revalidation: Revalidation,
+        /// Now.
+        at: Timestamp,
+    },
+    /// An attempt has ended.
+    Record {
+        /// Which attempt.
+        attempt: u32,
+        /// How.
+        outcome: AttemptOutcome,
+        /// Now.
+        at: Timestamp,
+    },
+    /// The source of truth was asked.
+    Check {
+        /// Which attempt.
+        attempt: u32,
+        /// What it said.
+        finding: Finding,
+        /// When the question was sent: the answer speaks for no later moment.
+        asked_at: Timestamp,
+        /// Now.
+        at: Timestamp,
+    },
+    /// A person settles an unknown outcome.
+    Settle {
+        /// The id of the person.
+        by: String,
+        /// Whether it happened.
+        happened: bool,
+        /// How the person knows; not empty.
+        reason: String,
+        /// Now.
+        at: Timestamp,
+    },
+}
+
+/// What was found right before the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revalidation {
+    /// The state as just read; none where the tool has no state query.
+    pub snapshot: Option<Snapshot>,
+    /// Whether watched fields may move as long as the preconditions hold (`mode: "conditions"`).
+    pub by_conditions: bool,
+    /// The message of the first precondition that does not hold.
+    pub failed_precondition: Option<String>,
+    /// The digest of the definition as it is now; none where the tool is gone.
+    pub tool_digest: Option<Digest>,
+    /// The request as it would be sent; none where it can no longer be made.
+    pub request: Option<Rendered>,
+    /// What the approval would ask for now; used when the action is staged again.
+    pub requirement: Option<Requirement>,
+    /// How sure the state will be.
+    pub window: Window,
+}
+
+/// How an attempt ended: the table in section 2 of the invariants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// A success status with the body that was promised.
+    Done {
+        /// The status.
+        http_status: Option<u16>,
+        /// The answer.
+        result: CanonicalJson,
+    },
+    /// A certain refusal.
+    Refused {
+        /// The status.
+        http_status: Option<u16>,
+        /// The answer.
+        answer: CanonicalJson,
+    },
+    /// 412: the version moved since it was read.
+    VersionMoved {
+        /// The answer.
+        answer: CanonicalJson,
+    },
+    /// Not one byte of the request left.
+    NotDelivered {
+        /// Why, in words.
+        message: String,
+    },
+    /// Anything else.
+    Unknown {
+        /// The status, where there was one.
+        http_status: Option<u16>,
+        /// Why, in words.
+        message: String,
+    },
+}
+
+/// What the source of truth said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It happened.
+    Happened {
+        /// Its answer.
+        evidence: CanonicalJson,
+    },
+    /// It has no trace of it.
+    NotFound {
+        /// Its answer.
+        evidence: CanonicalJson,
+    },
+    /// No answer that can be relied on.
+    Inconclusive {
+        /// Why, in words.
+        message: String,
+    },
+}
+
+/// Why a command is refused. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is an action under this id already.
+    #[error("an action with this id exists already")]
+    Exists,
+    /// The page showed another revision or other arguments.
+    #[error("the action has changed since the page was made: it is at revision {revision} now")]
+    StaleDigest {
+        /// The revision it is at.
+        revision: u32,
+    },
+    /// The page showed another state.
+    #[error("the state that the page showed is not the one that is to be approved")]
+    StaleSnapshot,
+    /// Somebody or something was first.
+    #[error("the action is already {}", status.name())]
+    AlreadyDecided {
+        /// What it is.
+        status: Status,
+    },
+    /// This person may not vote.
+    #[error(transparent)]
+    Ineligible(#[from] Ineligible),
+    /// A rejection, a settlement needs a reason.
+    #[error("a reason is required")]
+    ReasonRequired,
+    /// The hold window is over, or this person has no vote to take back.
+    #[error("only somebody who approved can take it back, and only until the hold window ends")]
+    NotWithdrawable,
+    /// A commit record exists; what it caused cannot be called back (invariant I11).
+    #[error("the call may already be on its way and cannot be stopped: it is {}", status.name())]
+    TooLate {
+        /// What it is.
+        status: Status,
+    },
+    /// Only an unknown outcome can be settled.
+    #[error("only an action whose outcome is unknown can be settled; this one is {}", status.name())]
+    NotUnknown {
+        /// What it is.
+        status: Status,
+    },
+    /// Whoever proposed or approved an action does not settle it alone.
+    #[error("whoever asked for the action or approved it may not settle its outcome")]
+    OwnOutcome,
+    /// It is not due yet.
+    #[error("it is not due before {run_at}")]
+    NotDue {
+        /// When it is.
+        run_at: Timestamp,
+    },
+    /// The command belongs to another attempt or another status: an answer that came too late.
+    #[error("it does not fit an action that is {}", status.name())]
+    OutOfPlace {
+        /// What it is.
+        status: Status,
+    },
+}

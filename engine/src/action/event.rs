@@ -1,0 +1,301 @@
+//! The facts of an action.
+
+use bincode::{Decode, Encode};
+
+use super::state::{Difference, Proposal, Refused, Rendered, Snapshot, Window};
+use crate::approval::{CastVote, Requirement};
+use crate::canon::{CanonicalJson, Digest};
+use crate::time::Timestamp;
+
+/// What moved between approval and execution.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum ReplanReason {
+    /// Watched fields differ from the snapshot.
+    StateMoved,
+    /// A precondition no longer holds; its message.
+    PreconditionFailed(String),
+    /// The tool's definition is another one, or gone.
+    ToolChanged,
+    /// The request would no longer be the one that was shown.
+    RequestChanged,
+    /// The target answered 412: the version moved between the last read and the call.
+    VersionMoved,
+}
+
+/// A fact about one action. Its name in the log is [`Event::kind`].
+///
+/// In every state in which an event is not expected, [`super::evolve`] refuses it: such a log is
+/// damaged or from another program. Variants are stored by number: new ones go at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Event {
+    /// It waits for votes. First event of an approval-bound action.
+    Staged {
+        /// What was proposed.
+        proposal: Proposal,
+        /// What the state query said, where the tool has one.
+        snapshot: Option<Snapshot>,
+        /// The request as the approver sees it.
+        request: Rendered,
+        /// What must be met.
+        requirement: Requirement,
+        /// When.
+        at: Timestamp,
+    },
+    /// It needs no approval. First event of a write-once-checkable or irreversible action.
+    Accepted {
+        /// What was proposed.
+        proposal: Proposal,
+        /// What the state query said, where the tool has one.
+        snapshot: Option<Snapshot>,
+        /// The request.
+        request: Rendered,
+        /// When.
+        at: Timestamp,
+    },
+    /// It was not taken on. First and last event.
+    Refused {
+        /// What was proposed.
+        proposal: Proposal,
+        /// Why not.
+        refused: Refused,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person voted.
+    VoteRecorded {
+        /// The vote.
+        cast: CastVote,
+        /// The revision voted on.
+        revision: u32,
+        /// The digest that the person's page showed.
+        digest: Digest,
+        /// The digest of the snapshot that the page showed.
+        snapshot_digest: Option<Digest>,
+    },
+    /// Every need is met.
+    Approved {
+        /// Until when an approver may take it back; `at` where there is no hold window.
+        hold_until: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person said no.
+    Rejected {
+        /// The id of the person.
+        by: String,
+        /// Why.
+        reason: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// The deadline passed before the call.
+    Expired {
+        /// When it was noticed; at or after the deadline.
+        at: Timestamp,
+    },
+    /// An approver took the own vote back in the hold window; the action waits for votes again.
+    Withdrawn {
+        /// The id of the person.
+        by: String,
+        /// Why, if said.
+        reason: Option<String>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The requester took the action back before anything was sent.
+    Cancelled {
+        /// The id of the principal.
+        by: String,
+        /// Why, if said.
+        reason: Option<String>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The state could not be read; it is tried again later.
+    Deferred {
+        /// Why, in words.
+        message: String,
+        /// When it is tried again.
+        retry_at: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
+    /// The world is no longer the one that was approved. Final.
+    ReplanRequired {
+        /// What moved.
+        reason: ReplanReason,
+        /// Field by field.
+        diff: Vec<Difference>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The world moved, and the tool asks for a new vote on the new facts.
+    Restaged {
+        /// The new revision.
+        revision: u32,
+        /// The new state.
+        snapshot: Snapshot,
+        /// The request as it would be now.
+        request: Rendered,
+        /// What must be met now.
+        requirement: Requirement,
+        /// What moved.
+        diff: Vec<Difference>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The call may leave from now on (invariant I1).
+    CommitRecorded {
+        /// Counts from 1.
+        attempt: u32,
+        /// The digest that was approved.
+        digest: Digest,
+        /// The definition it was compared with.
+        tool_digest: Digest,
+        /// The request that will be sent.
+        request_digest: Digest,
+        /// The state as read right before, where the tool has a state query.
+        revalidated: Option<Snapshot>,
+        /// Sent to the target.
+        idempotency_key: String,
+        /// After this moment it is not sent any more.
+        send_deadline: Timestamp,
+        /// How sure the state is.
+        window: Window,
+        /// When.
+        at: Timestamp,
+    },
+    /// The attempt took effect.
+    AttemptSucceeded {
+        /// Which attempt.
+        attempt: u32,
+        /// The status of the answer.
+        http_status: Option<u16>,
+        /// The answer.
+        result: CanonicalJson,
+        /// When.
+        at: Timestamp,
+    },
+    /// The target said no for certain; the action fails.
+    AttemptRefused {
+        /// Which attempt.
+        attempt: u32,
+        /// The status of the answer.
+        http_status: Option<u16>,
+        /// The answer.
+        answer: CanonicalJson,
+        /// When.
+        at: Timestamp,
+    },
+    /// Not one byte of the request left.
+    AttemptNotDelivered {
+        /// Which attempt.
+        attempt: u32,
+        /// Why, in words.
+        message: String,
+        /// When it is tried again; none where it was tried as often as the tool allows.
+        retry_at: Option<Timestamp>,
+        /// When.
+        at: Timestamp,
+    },
+    /// It may or may not have taken effect.
+    AttemptUnknown {
+        /// Which attempt.
+        attempt: u32,
+        /// The status of the answer, where there was one.
+        http_status: Option<u16>,
+        /// Why, in words.
+        message: String,
+        /// Before this moment "not found" proves nothing.
+        quiet_at: Timestamp,
+        /// When the source of truth is asked; none where a person must settle it.
+        next_check: Option<Timestamp>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The source of truth says that it happened.
+    FoundDone {
+        /// Which attempt.
+        attempt: u32,
+        /// What it answered.
+        evidence: CanonicalJson,
+        /// When.
+        at: Timestamp,
+    },
+    /// The source of truth, read after quiet time, says that it did not happen.
+    FoundNotDone {
+        /// Which attempt.
+        attempt: u32,
+        /// What it answered.
+        evidence: CanonicalJson,
+        /// When it is attempted again; none where it is not.
+        retry_at: Option<Timestamp>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The source of truth gave no answer that can be relied on.
+    CheckInconclusive {
+        /// Which attempt.
+        attempt: u32,
+        /// Why, in words.
+        message: String,
+        /// When it is asked again; none where a person must settle it.
+        next_check: Option<Timestamp>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person settled an unknown outcome.
+    Settled {
+        /// Which attempt.
+        attempt: u32,
+        /// The id of the person.
+        by: String,
+        /// Whether it happened.
+        happened: bool,
+        /// How the person knows.
+        reason: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// An answer that came after the outcome was recorded. Changes nothing, is kept.
+    LateAnswer {
+        /// Which attempt.
+        attempt: u32,
+        /// The status of the answer, where there was one.
+        http_status: Option<u16>,
+        /// What it said.
+        evidence: CanonicalJson,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+impl Event {
+    /// Its name in the log and on the wire; never changes once released.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Staged { .. } => "action.staged",
+            Self::Accepted { .. } => "action.accepted",
+            Self::Refused { .. } => "action.refused",
+            Self::VoteRecorded { .. } => "action.vote_recorded",
+            Self::Approved { .. } => "action.approved",
+            Self::Rejected { .. } => "action.rejected",
+            Self::Expired { .. } => "action.expired",
+            Self::Withdrawn { .. } => "action.withdrawn",
+            Self::Cancelled { .. } => "action.cancelled",
+            Self::Deferred { .. } => "action.deferred",
+            Self::ReplanRequired { .. } => "action.replan_required",
+            Self::Restaged { .. } => "action.restaged",
+            Self::CommitRecorded { .. } => "action.commit_recorded",
+            Self::AttemptSucceeded { .. } => "action.attempt_succeeded",
+            Self::AttemptRefused { .. } => "action.attempt_refused",
+            Self::AttemptNotDelivered { .. } => "action.attempt_not_delivered",
+            Self::AttemptUnknown { .. } => "action.attempt_unknown",
+            Self::FoundDone { .. } => "action.found_done",
+            Self::FoundNotDone { .. } => "action.found_not_done",
+            Self::CheckInconclusive { .. } => "action.check_inconclusive",
+            Self::Settled { .. } => "action.settled",
+            Self::LateAnswer { .. } => "action.late_answer",
+        }
+    }
+}

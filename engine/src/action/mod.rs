@@ -1,0 +1,26 @@
+//! The pure core of one action.
+//!
+//! ```text
+//!  Submit ─┬─► Staged ──votes──► Approved ─┐
+//!          ├─► Accepted ───────────────────┼─Commit─► Executing ─┬─► Succeeded
+//!          └─► Refused                     │                     ├─► Failed
+//!                                          └─► ReplanRequired    └─► Unknown ─► reconciled or settled
+//! ```
+//!
+//! [`decide`] answers a [`Command`] with the [`Event`]s it causes, or refuses it; [`evolve`] applies
+//! one event and is the only place where an [`Action`] changes, live and on replay. No I/O, no
+//! clock, no randomness: time, ids and everything read from the world arrive inside the command.
+//! The whole table of transitions is in `docs/TRANSITIONS.md`, which a test keeps true.
+
+mod command;
+mod event;
+mod id;
+mod state;
+
+pub use command::{AttemptOutcome, Command, Finding, Refusal, Revalidation};
+pub use event::{Event, ReplanReason};
+pub use id::ActionId;
+pub use state::{
+    Action, Approval, Attempt, AttemptResult, Caller, Difference, FailReason, Phase, PrincipalKind,
+    Proposal, Refused, Rendered, SafetyClass, Snapshot, Status, Terms, Window,
+};

@@ -1,0 +1,5 @@
+//! Who acts: people, services and agents, always taken from the credential.
+
+mod principal;
+
+pub use principal::{Principal, Role};
