@@ -10,5 +10,7 @@
 pub mod action;
 pub mod approval;
 pub mod canon;
+pub mod engine;
 pub mod identity;
 pub mod time;
+pub mod tool;

@@ -3,3 +3,6 @@
 mod principal;
 
 pub use principal::{Principal, Role};
+
+/// People, keys and sessions.
+pub struct Identity {}

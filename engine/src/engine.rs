@@ -1,0 +1,404 @@
+//! The façade that everything above talks to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_storage::{EventLog, Position, Version};
+use serde_json::Value;
+
+use crate::action::{Action, ActionId, Event, Refusal, SafetyClass, Status};
+use crate::approval::Vote;
+use crate::canon::Digest;
+use crate::identity::Principal;
+use crate::time::{Clock, Entropy, Timestamp};
+
+/// A running engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {}
+
+/// What an engine is made of, apart from its log and its tools.
+pub struct Options {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// A call that a principal wants to make.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    /// The name of the tool.
+    pub tool: String,
+    /// The arguments, read strictly.
+    pub args: Value,
+    /// The caller's own words; at most 2,000 characters.
+    pub reason: Option<String>,
+    /// Further labels; they may not overwrite the tool's own.
+    pub labels: BTreeMap<String, String>,
+    /// A shorter time to decide than the tool's own.
+    pub expires_in: Option<Duration>,
+    /// The `Idempotency-Key` of the request, with the digest of the whole request.
+    pub request_key: Option<RequestKey>,
+}
+
+/// The key under which a client may send the same request again.
+#[derive(Clone, Debug)]
+pub struct RequestKey {
+    /// 1 to 255 printable ASCII characters; scoped to the principal.
+    pub key: String,
+    /// Over everything the request asks for.
+    pub fingerprint: Digest,
+}
+
+/// The answer to a submission.
+#[derive(Clone, Debug)]
+pub enum Submitted {
+    /// It is durable.
+    Action {
+        /// The action.
+        action: Box<Versioned>,
+        /// Whether it was there before: the same key with the same arguments.
+        replayed: bool,
+    },
+    /// An idempotent tool was called at once; nothing is recorded.
+    Answered(Answered),
+}
+
+/// The answer of an idempotent tool.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// `succeeded` or `failed`.
+    pub status: Status,
+    /// The class, always idempotent.
+    pub class: SafetyClass,
+    /// The one-sentence summary.
+    pub summary: String,
+    /// The status of the answer, where there was one.
+    pub http_status: Option<u16>,
+    /// The answer, or why there was none.
+    pub result: Value,
+}
+
+/// An action with the version of its stream, which changes with every event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versioned {
+    /// The action.
+    pub action: Action,
+    /// How many events it has.
+    pub version: Version,
+}
+
+/// A vote as the page or the client sends it.
+#[derive(Clone, Debug)]
+pub struct Ballot {
+    /// Yes or no.
+    pub vote: Vote,
+    /// Why; required for a rejection, at most 2,000 characters.
+    pub reason: Option<String>,
+    /// The revision that was shown.
+    pub revision: u32,
+    /// The digest that was shown.
+    pub digest: Digest,
+    /// The digest of the snapshot that was shown.
+    pub snapshot_digest: Option<Digest>,
+}
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ActError {
+    /// There is no such action, or the principal may not see it.
+    #[error("there is no such action")]
+    NotFound,
+    /// The principal may see it, but not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The core says no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store cannot take it now. Nothing was acknowledged.
+    #[error("the store cannot take it now")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a submission was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// No such tool in the registry.
+    #[error("there is no tool named {tool}")]
+    UnknownTool {
+        /// The name that was asked for.
+        tool: String,
+        /// The nearest name that exists.
+        suggestion: Option<String>,
+    },
+    /// The arguments break the tool's schema, or a placeholder has no value. (pointer, message)
+    #[error("the arguments do not fit the tool")]
+    InvalidArgs(Vec<(String, String)>),
+    /// Recorded as a refused action: `missing_scope`, `identity_check_failed`, `precondition_failed`.
+    #[error("refused: {}", action.action.status().name())]
+    Refused {
+        /// The record.
+        action: Box<Versioned>,
+    },
+    /// The intent's key, or the request key, was used for something else before.
+    #[error("the key was used before with other arguments")]
+    KeyReused {
+        /// The first action, where the principal may see it.
+        first: Option<ActionId>,
+        /// Which key: the tool's own, or the `Idempotency-Key` of the request.
+        request_key: bool,
+    },
+    /// The same request is being worked on at this moment.
+    #[error("the same request is still being worked on")]
+    InProgress,
+    /// The state of the world could not be read, so that nobody could decide on it.
+    #[error("the state could not be read: {0}")]
+    StateUnavailable(String),
+    /// Something in the submission is out of bounds.
+    #[error("{0}")]
+    Invalid(String),
+    /// Too much waits already.
+    #[error("too many actions wait; try again later")]
+    Overloaded,
+    /// The engine is stopping, or the store cannot take it now. Nothing was acknowledged.
+    #[error("the store cannot take it now")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// What to list.
+#[derive(Clone, Debug, Default)]
+pub struct ListQuery {
+    /// Only these statuses; empty for all.
+    pub statuses: Vec<Status>,
+    /// Only this tool.
+    pub tool: Option<String>,
+    /// Only this caller.
+    pub caller: Option<String>,
+    /// Only with all of these labels.
+    pub labels: BTreeMap<String, String>,
+    /// Only created at or after this.
+    pub from: Option<Timestamp>,
+    /// Only created before this.
+    pub to: Option<Timestamp>,
+    /// Only where this text is in the summary, the tool, the caller's name, a label or the id.
+    pub text: Option<String>,
+    /// The order.
+    pub order: ListOrder,
+    /// At most this many, 1 to 200.
+    pub limit: usize,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListOrder {
+    /// The newest first.
+    #[default]
+    NewestFirst,
+    /// What is due first; only what is not final.
+    DueFirst,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The actions.
+    pub actions: Vec<Versioned>,
+    /// Where the next page starts; none on the last.
+    pub next_cursor: Option<String>,
+}
+
+/// How many actions are in each open status, and how old the oldest is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// By status; statuses with none are left out. Final statuses are counted since the start of the log.
+    pub by_status: BTreeMap<Status, u64>,
+    /// When the oldest staged action was submitted.
+    pub oldest_staged: Option<Timestamp>,
+}
+
+/// One event of the history, of an action or of anything else in the log.
+#[derive(Clone, Debug)]
+pub struct HistoryEntry {
+    /// Its place in the log.
+    pub position: Position,
+    /// Its stream.
+    pub stream: String,
+    /// Its place in the stream.
+    pub version: Version,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: String,
+    /// What kind, for example `action.staged`.
+    pub kind: String,
+    /// The event, where it belongs to an action.
+    pub event: Option<Event>,
+    /// The event as JSON, without secrets.
+    pub data: Value,
+    /// The hash of the record, hexadecimal.
+    pub hash: String,
+    /// The hash of the record before it, hexadecimal.
+    pub prev: String,
+}
+
+/// A reader that follows the history.
+pub struct History {}
+
+#[expect(
+    unused_variables,
+    clippy::unused_async,
+    clippy::todo,
+    missing_docs,
+    reason = "signatures"
+)]
+impl Engine {
+    /// Starts an engine on a log: recovers what a crash left behind, then begins to work.
+    pub async fn open(
+        log: Arc<dyn EventLog>,
+        registry: Arc<crate::tool::Registry>,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        todo!()
+    }
+    pub fn registry(&self) -> &crate::tool::Registry {
+        todo!()
+    }
+    pub fn identity(&self) -> &crate::identity::Identity {
+        todo!()
+    }
+    pub fn log(&self) -> &Arc<dyn EventLog> {
+        todo!()
+    }
+    pub fn now(&self) -> Timestamp {
+        todo!()
+    }
+    pub async fn submit(
+        &self,
+        by: &Principal,
+        submission: Submission,
+    ) -> Result<Submitted, SubmitError> {
+        todo!()
+    }
+    pub async fn vote(
+        &self,
+        by: &Principal,
+        id: ActionId,
+        ballot: Ballot,
+    ) -> Result<Versioned, ActError> {
+        todo!()
+    }
+    pub async fn withdraw(
+        &self,
+        by: &Principal,
+        id: ActionId,
+        reason: Option<String>,
+    ) -> Result<Versioned, ActError> {
+        todo!()
+    }
+    pub async fn cancel(
+        &self,
+        by: &Principal,
+        id: ActionId,
+        reason: Option<String>,
+    ) -> Result<Versioned, ActError> {
+        todo!()
+    }
+    pub async fn settle(
+        &self,
+        by: &Principal,
+        id: ActionId,
+        happened: bool,
+        reason: String,
+    ) -> Result<Versioned, ActError> {
+        todo!()
+    }
+    /// Respects what the principal may see.
+    pub fn get(&self, by: &Principal, id: ActionId) -> Result<Versioned, ActError> {
+        todo!()
+    }
+    pub fn list(&self, by: &Principal, query: &ListQuery) -> Result<Page, ListError> {
+        todo!()
+    }
+    pub fn counts(&self) -> Counts {
+        todo!()
+    }
+    /// The events of one action, in order, after a version, at most `limit`.
+    pub fn history(
+        &self,
+        by: &Principal,
+        id: ActionId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, ActError> {
+        todo!()
+    }
+    /// The events of the whole log, in order, after a position; only for those who see all.
+    pub fn events(
+        &self,
+        by: &Principal,
+        after: Position,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, ActError> {
+        todo!()
+    }
+    /// Waits until the action has another version than `known`, or `at_most` has passed; answers it as it is then.
+    pub async fn wait(
+        &self,
+        by: &Principal,
+        id: ActionId,
+        known: Version,
+        at_most: Duration,
+    ) -> Result<Versioned, ActError> {
+        todo!()
+    }
+    /// Follows the log after a position. Entries are those that `by` may see.
+    pub fn subscribe(&self, by: &Principal, after: Position) -> History {
+        todo!()
+    }
+    /// Stops taking, finishes or parks what is on its way, and flushes.
+    pub async fn shutdown(&self, at_most: Duration) {
+        todo!()
+    }
+    /// Whether the engine can take actions; else why not.
+    pub fn ready(&self) -> Result<(), String> {
+        todo!()
+    }
+}
+
+#[expect(clippy::unused_async, clippy::todo, reason = "signatures")]
+impl History {
+    /// The next entries, never empty; none once the engine has stopped.
+    pub async fn next(&mut self) -> Option<Result<Vec<HistoryEntry>, ActError>> {
+        todo!()
+    }
+}
+
+/// Why an engine could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The log holds something that this version does not understand, or that cannot be.
+    #[error("the log cannot be read at position {position}: {reason}")]
+    Unreadable {
+        /// The record.
+        position: Position,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The store failed.
+    #[error("the store failed while starting")]
+    Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a list could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// The cursor is not one of ours, or belongs to other filters.
+    #[error("the cursor does not belong to this list; start again without one")]
+    BadCursor,
+    /// The store failed.
+    #[error("the store cannot be read now")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
