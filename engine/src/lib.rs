@@ -12,5 +12,6 @@ pub mod approval;
 pub mod canon;
 pub mod engine;
 pub mod identity;
+pub mod limits;
 pub mod time;
 pub mod tool;

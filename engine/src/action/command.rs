@@ -1,6 +1,6 @@
 //! The wishes that an action may be confronted with, and why they are refused.
 
-use super::state::{PrincipalKind, Proposal, Refused, Rendered, Snapshot, Status, Window};
+use super::state::{Proposal, Refused, Rendered, Snapshot, Status, Window};
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
@@ -60,8 +60,6 @@ pub enum Command {
     Cancel {
         /// The id of the principal.
         by: String,
-        /// Whether it is a person, a service or an agent.
-        kind: PrincipalKind,
         /// Why, if said.
         reason: Option<String>,
         /// Now.
@@ -200,6 +198,9 @@ pub enum Refusal {
     /// There is an action under this id already.
     #[error("an action with this id exists already")]
     Exists,
+    /// There is no action under this id.
+    #[error("there is no action with this id")]
+    Missing,
     /// The page showed another revision or other arguments.
     #[error("the action has changed since the page was made: it is at revision {revision} now")]
     StaleDigest {

@@ -111,16 +111,17 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// The state could not be read; it is tried again later.
+    /// The state could not be read before the call, so nothing was sent.
     Deferred {
         /// Why, in words.
         message: String,
-        /// When it is tried again.
-        retry_at: Timestamp,
+        /// When it is tried again; none where it was tried as often as the tool allows.
+        retry_at: Option<Timestamp>,
         /// When.
         at: Timestamp,
     },
-    /// The world is no longer the one that was approved. Final.
+    /// The world is no longer the one that was approved. Final. After a commit record it means that
+    /// the target refused the version that was sent (412), so that nothing happened.
     ReplanRequired {
         /// What moved.
         reason: ReplanReason,
@@ -150,6 +151,8 @@ pub enum Event {
         attempt: u32,
         /// The digest that was approved.
         digest: Digest,
+        /// The ids of the people whose approvals it rests on; empty where none were needed.
+        approved_by: Vec<String>,
         /// The definition it was compared with.
         tool_digest: Digest,
         /// The request that will be sent.
@@ -296,6 +299,34 @@ impl Event {
             Self::CheckInconclusive { .. } => "action.check_inconclusive",
             Self::Settled { .. } => "action.settled",
             Self::LateAnswer { .. } => "action.late_answer",
+        }
+    }
+
+    /// When it happened.
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Self::VoteRecorded { cast, .. } => cast.at,
+            Self::Staged { at, .. }
+            | Self::Accepted { at, .. }
+            | Self::Refused { at, .. }
+            | Self::Approved { at, .. }
+            | Self::Rejected { at, .. }
+            | Self::Expired { at }
+            | Self::Withdrawn { at, .. }
+            | Self::Cancelled { at, .. }
+            | Self::Deferred { at, .. }
+            | Self::ReplanRequired { at, .. }
+            | Self::Restaged { at, .. }
+            | Self::CommitRecorded { at, .. }
+            | Self::AttemptSucceeded { at, .. }
+            | Self::AttemptRefused { at, .. }
+            | Self::AttemptNotDelivered { at, .. }
+            | Self::AttemptUnknown { at, .. }
+            | Self::FoundDone { at, .. }
+            | Self::FoundNotDone { at, .. }
+            | Self::CheckInconclusive { at, .. }
+            | Self::Settled { at, .. }
+            | Self::LateAnswer { at, .. } => *at,
         }
     }
 }

@@ -13,12 +13,16 @@
 //! The whole table of transitions is in `docs/TRANSITIONS.md`, which a test keeps true.
 
 mod command;
+mod decide;
 mod event;
+mod evolve;
 mod id;
 mod state;
 
 pub use command::{AttemptOutcome, Command, Finding, Refusal, Revalidation};
+pub use decide::decide;
 pub use event::{Event, ReplanReason};
+pub use evolve::{IllegalEvent, evolve, legal_from};
 pub use id::ActionId;
 pub use state::{
     Action, Approval, Attempt, AttemptResult, Caller, Difference, FailReason, Phase, PrincipalKind,

@@ -40,6 +40,14 @@ impl SafetyClass {
             Self::ApprovalBound => "approval-bound",
         }
     }
+
+    /// Whether the state is read again and compared right before the call.
+    pub fn revalidates(self) -> bool {
+        match self {
+            Self::Idempotent | Self::WriteOnceCheckable => false,
+            Self::Irreversible | Self::ApprovalBound => true,
+        }
+    }
 }
 
 /// Who proposed the action, as the credential said at that time.

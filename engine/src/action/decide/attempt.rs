@@ -1,0 +1,173 @@
+//! How an attempt ended, and what the source of truth says of it.
+
+use super::{backoff, next_try};
+use crate::action::command::{AttemptOutcome, Finding};
+use crate::action::event::ReplanReason;
+use crate::action::state::{Action, Phase, SafetyClass};
+use crate::action::{Event, Refusal};
+use crate::canon::CanonicalJson;
+use crate::limits::INCONCLUSIVE_CHECKS_MAX;
+use crate::time::Timestamp;
+
+/// Records how an attempt ended. An answer to an attempt that is already recorded is kept as
+/// evidence and changes nothing (invariant I11).
+pub(super) fn record(
+    action: &Action,
+    attempt: u32,
+    outcome: AttemptOutcome,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    let Some(last) = action
+        .attempts
+        .last()
+        .filter(|last| attempt <= last.number && 0 < attempt)
+    else {
+        return Err(Refusal::OutOfPlace {
+            status: action.status(),
+        });
+    };
+    if action.phase != Phase::Executing || attempt != last.number {
+        return Ok(late(attempt, outcome, at).into_iter().collect());
+    }
+    let terms = &action.proposal.terms;
+    Ok(vec![match outcome {
+        AttemptOutcome::Done {
+            http_status,
+            result,
+        } => Event::AttemptSucceeded {
+            attempt,
+            http_status,
+            result,
+            at,
+        },
+        AttemptOutcome::Refused {
+            http_status,
+            answer,
+        } => Event::AttemptRefused {
+            attempt,
+            http_status,
+            answer,
+            at,
+        },
+        // Certainly not done. A tool that stages again reads the state anew, and then knows
+        // whether what the approver saw has moved.
+        AttemptOutcome::VersionMoved { .. } if terms.restage && next_try(action, at).is_some() => {
+            Event::AttemptNotDelivered {
+                attempt,
+                message: "the target refused the version that was sent (412)".to_owned(),
+                retry_at: Some(at),
+                at,
+            }
+        }
+        AttemptOutcome::VersionMoved { .. } => Event::ReplanRequired {
+            reason: ReplanReason::VersionMoved,
+            diff: Vec::new(),
+            at,
+        },
+        AttemptOutcome::NotDelivered { message } => Event::AttemptNotDelivered {
+            attempt,
+            message,
+            retry_at: next_try(action, at),
+            at,
+        },
+        AttemptOutcome::Unknown {
+            http_status,
+            message,
+        } => Event::AttemptUnknown {
+            attempt,
+            http_status,
+            message,
+            quiet_at: last
+                .send_deadline
+                .plus_ms(terms.request_lifetime_ms)
+                .plus_ms(terms.settle_ms),
+            next_check: terms.can_check.then(|| at.plus_ms(terms.settle_ms)),
+            at,
+        },
+    }])
+}
+
+/// A late answer that says something, as evidence.
+fn late(attempt: u32, outcome: AttemptOutcome, at: Timestamp) -> Option<Event> {
+    let (http_status, evidence) = match outcome {
+        AttemptOutcome::Done {
+            http_status,
+            result,
+        } => (http_status, result),
+        AttemptOutcome::Refused {
+            http_status,
+            answer,
+        } => (http_status, answer),
+        AttemptOutcome::VersionMoved { answer } => (Some(412), answer),
+        AttemptOutcome::NotDelivered { .. } | AttemptOutcome::Unknown { .. } => return None,
+    };
+    Some(Event::LateAnswer {
+        attempt,
+        http_status,
+        evidence,
+        at,
+    })
+}
+
+/// Draws the conclusion from what the source of truth said; never more than it proves (I10).
+pub(super) fn check(
+    action: &Action,
+    attempt: u32,
+    finding: Finding,
+    asked_at: Timestamp,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    let last = action.attempts.last().map(|last| last.number);
+    let (
+        Phase::Unknown {
+            quiet_at, checks, ..
+        },
+        true,
+    ) = (&action.phase, last == Some(attempt))
+    else {
+        return Err(Refusal::OutOfPlace {
+            status: action.status(),
+        });
+    };
+    let again = at.plus_ms(backoff(action, checks.saturating_add(1)));
+    Ok(vec![match finding {
+        Finding::Happened { evidence } => Event::FoundDone {
+            attempt,
+            evidence,
+            at,
+        },
+        Finding::NotFound { evidence } if *quiet_at <= asked_at => {
+            found_not_done(action, attempt, evidence, at)
+        }
+        Finding::NotFound { .. } => Event::CheckInconclusive {
+            attempt,
+            message: "not found, but the request may still take effect".to_owned(),
+            // Early looks can only find good news; the one that counts is at quiet time.
+            next_check: Some(again.min(*quiet_at).max(at)),
+            at,
+        },
+        Finding::Inconclusive { message } => {
+            let give_up = *quiet_at <= at && INCONCLUSIVE_CHECKS_MAX <= checks.saturating_add(1);
+            Event::CheckInconclusive {
+                attempt,
+                message,
+                next_check: (!give_up).then_some(again),
+                at,
+            }
+        }
+    }])
+}
+
+fn found_not_done(action: &Action, attempt: u32, evidence: CanonicalJson, at: Timestamp) -> Event {
+    let retry_at = match action.proposal.class {
+        SafetyClass::WriteOnceCheckable | SafetyClass::ApprovalBound => next_try(action, at),
+        // Never sent again by the machine.
+        SafetyClass::Irreversible | SafetyClass::Idempotent => None,
+    };
+    Event::FoundNotDone {
+        attempt,
+        evidence,
+        retry_at,
+        at,
+    }
+}

@@ -1,0 +1,189 @@
+//! The last decision before a call leaves (invariants I1 and I3).
+
+use super::{backoff, expiry, next_try};
+use crate::action::command::Revalidation;
+use crate::action::event::ReplanReason;
+use crate::action::state::{Action, Difference, Phase, SafetyClass, Snapshot, Status};
+use crate::action::{Event, Refusal};
+use crate::approval::{self, Requirement, Tally};
+use crate::time::Timestamp;
+
+/// Records that the state could not be read, so that nothing was sent.
+pub(super) fn defer(
+    action: &Action,
+    message: String,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    waiting(action)?;
+    if let Some(expired) = expiry(action, at) {
+        return Ok(vec![expired]);
+    }
+    // An approval ends by its deadline, so reading goes on until then. Without one, the number of
+    // tries is the bound (invariant I27).
+    let retry_at = match action.deadline() {
+        Some(_) => Some(at.plus_ms(backoff(action, action.deferrals.saturating_add(1)))),
+        None => next_try(action, at),
+    };
+    Ok(vec![Event::Deferred {
+        message,
+        retry_at,
+        at,
+    }])
+}
+
+/// Records the commit, or what stands against it.
+pub(super) fn commit(
+    action: &Action,
+    found: Revalidation,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    let run_at = waiting(action)?;
+    if let Some(expired) = expiry(action, at) {
+        return Ok(vec![expired]);
+    }
+    if at < run_at {
+        return Err(Refusal::NotDue { run_at });
+    }
+    let proposal = &action.proposal;
+    let diff = differences(action.snapshot.as_ref(), found.snapshot.as_ref());
+    if let Some(reason) = mismatch(action, &found) {
+        return Ok(vec![moved(action, found, reason, diff, at)]);
+    }
+    let (Some(request), Some(tool_digest)) = (found.request, found.tool_digest) else {
+        return Ok(vec![Event::ReplanRequired {
+            reason: ReplanReason::RequestChanged,
+            diff,
+            at,
+        }]);
+    };
+    Ok(vec![Event::CommitRecorded {
+        attempt: u32::try_from(action.attempts.len())
+            .unwrap_or(u32::MAX)
+            .saturating_add(1),
+        digest: proposal.digest,
+        approved_by: approvers(action),
+        tool_digest,
+        request_digest: request.digest,
+        revalidated: found.snapshot,
+        idempotency_key: proposal.idempotency_key.clone(),
+        send_deadline: at.plus_ms(proposal.terms.timeout_ms),
+        window: found.window,
+        at,
+    }])
+}
+
+/// When an action that waits for its call may be called; refuses any other.
+fn waiting(action: &Action) -> Result<Timestamp, Refusal> {
+    let status = action.status();
+    match &action.phase {
+        Phase::Approved { run_at, .. } | Phase::Accepted { run_at } => Ok(*run_at),
+        Phase::Staged
+        | Phase::Executing
+        | Phase::Unknown { .. }
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => Err(Refusal::OutOfPlace { status }),
+    }
+}
+
+/// The people whose votes the commit rests on. That they suffice is checked once more here.
+fn approvers(action: &Action) -> Vec<String> {
+    let Some(approval) = &action.approval else {
+        assert_ne!(action.proposal.class, SafetyClass::ApprovalBound);
+        return Vec::new();
+    };
+    assert_eq!(action.status(), Status::Approved);
+    assert_eq!(
+        approval::tally(&approval.requirement, &approval.votes),
+        Tally::Approved
+    );
+    approval
+        .votes
+        .iter()
+        .map(|cast| cast.voter.id.clone())
+        .collect()
+}
+
+/// What stands against sending, if anything: the first reason in the order of the design.
+fn mismatch(action: &Action, found: &Revalidation) -> Option<ReplanReason> {
+    let proposal = &action.proposal;
+    if found.tool_digest != Some(proposal.tool_digest) {
+        return Some(ReplanReason::ToolChanged);
+    }
+    if proposal.class.revalidates() {
+        if let Some(message) = &found.failed_precondition {
+            return Some(ReplanReason::PreconditionFailed(message.clone()));
+        }
+        let approved = action.snapshot.as_ref().map(|snapshot| snapshot.digest);
+        let now = found.snapshot.as_ref().map(|snapshot| snapshot.digest);
+        let may_move = found.by_conditions && approved.is_some() && now.is_some();
+        if approved != now && !may_move {
+            return Some(ReplanReason::StateMoved);
+        }
+    }
+    let shown = action.request.as_ref().map(|request| request.digest);
+    let sent = found.request.as_ref().map(|request| request.digest);
+    (shown != sent || sent.is_none()).then_some(ReplanReason::RequestChanged)
+}
+
+/// The world moved: the end of this action, or a new revision where the tool asks for that.
+fn moved(
+    action: &Action,
+    found: Revalidation,
+    reason: ReplanReason,
+    diff: Vec<Difference>,
+    at: Timestamp,
+) -> Event {
+    let by_state = match &reason {
+        ReplanReason::StateMoved | ReplanReason::RequestChanged => true,
+        // New votes cannot help a call that its own tool forbids, or a tool that is another one.
+        ReplanReason::PreconditionFailed(_)
+        | ReplanReason::ToolChanged
+        | ReplanReason::VersionMoved => false,
+    };
+    let restage = by_state && action.proposal.terms.restage;
+    match (
+        found.snapshot,
+        found.request,
+        found.requirement,
+        action.deadline(),
+    ) {
+        (Some(snapshot), Some(request), Some(requirement), Some(deadline)) if restage => {
+            Event::Restaged {
+                revision: action.revision.saturating_add(1),
+                snapshot,
+                request,
+                // The deadline is absolute: staging again does not lengthen it.
+                requirement: Requirement {
+                    deadline,
+                    ..requirement
+                },
+                diff,
+                at,
+            }
+        }
+        (_, _, _, _) => Event::ReplanRequired { reason, diff, at },
+    }
+}
+
+/// Field by field, what differs between two snapshots.
+fn differences(approved: Option<&Snapshot>, now: Option<&Snapshot>) -> Vec<Difference> {
+    let (Some(approved), Some(now)) = (approved, now) else {
+        return Vec::new();
+    };
+    let paths: std::collections::BTreeSet<_> =
+        approved.watched.keys().chain(now.watched.keys()).collect();
+    paths
+        .into_iter()
+        .filter(|path| approved.watched.get(*path) != now.watched.get(*path))
+        .map(|path| Difference {
+            path: path.clone(),
+            approved: approved.watched.get(path).cloned(),
+            now: now.watched.get(path).cloned(),
+        })
+        .collect()
+}

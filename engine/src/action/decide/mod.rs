@@ -1,0 +1,161 @@
+//! Answers a command with the events it causes.
+
+mod attempt;
+mod commit;
+mod people;
+
+use super::state::{Action, Phase, SafetyClass};
+use super::{Command, Event, Refusal};
+use crate::time::Timestamp;
+
+/// Answers a command with the events it causes, or says why it is refused.
+///
+/// `state` is the action as it is, or none where nothing under this id was ever recorded. No events
+/// means that the wish is already fulfilled: a repeat of what was answered before. Every event that
+/// is answered is one that [`super::evolve`] accepts, in order.
+pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Refusal> {
+    match (state, command) {
+        (
+            None,
+            Command::Submit {
+                proposal,
+                snapshot,
+                request,
+                requirement,
+                at,
+            },
+        ) => {
+            // What needs approval must have a requirement, and nothing else may: anything else is a
+            // fault of this program that could let a call pass without its approval.
+            assert_eq!(
+                requirement.is_some(),
+                proposal.class == SafetyClass::ApprovalBound
+            );
+            Ok(vec![match requirement {
+                Some(requirement) => Event::Staged {
+                    proposal,
+                    snapshot,
+                    request,
+                    requirement,
+                    at,
+                },
+                None => Event::Accepted {
+                    proposal,
+                    snapshot,
+                    request,
+                    at,
+                },
+            }])
+        }
+        (
+            None,
+            Command::Refuse {
+                proposal,
+                refused,
+                at,
+            },
+        ) => Ok(vec![Event::Refused {
+            proposal,
+            refused,
+            at,
+        }]),
+        (Some(_), Command::Submit { .. } | Command::Refuse { .. }) => Err(Refusal::Exists),
+        (
+            None,
+            Command::Vote { .. }
+            | Command::Withdraw { .. }
+            | Command::Cancel { .. }
+            | Command::ReachDeadline { .. }
+            | Command::Defer { .. }
+            | Command::Commit { .. }
+            | Command::Record { .. }
+            | Command::Check { .. }
+            | Command::Settle { .. },
+        ) => Err(Refusal::Missing),
+        (Some(action), command) => decide_existing(action, command),
+    }
+}
+
+fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refusal> {
+    match command {
+        Command::Submit { .. } | Command::Refuse { .. } => Err(Refusal::Exists),
+        Command::Vote {
+            voter,
+            vote,
+            reason,
+            revision,
+            digest,
+            snapshot_digest,
+            at,
+        } => {
+            let ballot = people::Ballot {
+                voter,
+                vote,
+                reason,
+                revision,
+                digest,
+                snapshot_digest,
+            };
+            people::vote(action, ballot, at)
+        }
+        Command::Withdraw { by, reason, at } => people::withdraw(action, by, reason, at),
+        Command::Cancel { by, reason, at } => people::cancel(action, by, reason, at),
+        Command::Settle {
+            by,
+            happened,
+            reason,
+            at,
+        } => people::settle(action, by, happened, reason, at),
+        Command::ReachDeadline { at } => Ok(expiry(action, at).into_iter().collect()),
+        Command::Defer { message, at } => commit::defer(action, message, at),
+        Command::Commit { revalidation, at } => commit::commit(action, revalidation, at),
+        Command::Record {
+            attempt,
+            outcome,
+            at,
+        } => attempt::record(action, attempt, outcome, at),
+        Command::Check {
+            attempt,
+            finding,
+            asked_at,
+            at,
+        } => attempt::check(action, attempt, finding, asked_at, at),
+    }
+}
+
+/// The expiry of an action that still waits although its deadline has passed. Whoever comes first
+/// after the deadline, a person or the timer, finds the action expired (invariant I9).
+fn expiry(action: &Action, at: Timestamp) -> Option<Event> {
+    let waits = match &action.phase {
+        Phase::Staged | Phase::Approved { .. } => true,
+        Phase::Accepted { .. }
+        | Phase::Executing
+        | Phase::Unknown { .. }
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => false,
+    };
+    let passed = action.deadline().is_some_and(|deadline| deadline <= at);
+    (waits && passed).then_some(Event::Expired { at })
+}
+
+/// How long to wait after `failures` failures in a row: the shortest wait, doubled each time.
+fn backoff(action: &Action, failures: u32) -> u64 {
+    let terms = &action.proposal.terms;
+    let doubled = 2_u64.saturating_pow(failures.saturating_sub(1));
+    terms
+        .backoff_min_ms
+        .saturating_mul(doubled)
+        .min(terms.backoff_max_ms)
+}
+
+/// When to try again after one more failure that certainly had no effect; none where that was the
+/// last try that the tool allows.
+fn next_try(action: &Action, at: Timestamp) -> Option<Timestamp> {
+    let failures = action.deferrals.saturating_add(1);
+    (failures < action.proposal.terms.attempts_max).then(|| at.plus_ms(backoff(action, failures)))
+}

@@ -1,0 +1,219 @@
+//! What people wish: to vote, to take a vote or an action back, to settle a doubt.
+
+use super::expiry;
+use crate::action::state::{Action, Approval, Phase};
+use crate::action::{Event, Refusal};
+use crate::approval::{self, CastVote, Ineligible, Tally, Vote, Voter};
+use crate::canon::Digest;
+use crate::time::Timestamp;
+
+/// A vote, with what its page showed.
+pub(super) struct Ballot {
+    pub(super) voter: Voter,
+    pub(super) vote: Vote,
+    pub(super) reason: Option<String>,
+    pub(super) revision: u32,
+    pub(super) digest: Digest,
+    pub(super) snapshot_digest: Option<Digest>,
+}
+
+pub(super) fn vote(action: &Action, ballot: Ballot, at: Timestamp) -> Result<Vec<Event>, Refusal> {
+    let decided = Refusal::AlreadyDecided {
+        status: action.status(),
+    };
+    let Some(approval) = &action.approval else {
+        return Err(decided);
+    };
+    let Ballot {
+        voter,
+        vote,
+        reason,
+        revision,
+        digest,
+        snapshot_digest,
+    } = ballot;
+    let shown = revision == action.revision && digest == action.proposal.digest;
+    if shown && is_repeat(approval, &voter, vote) {
+        return Ok(Vec::new());
+    }
+    if action.phase != Phase::Staged {
+        return Err(decided);
+    }
+    let Approval { requirement, votes } = approval;
+    let requester = action.proposal.caller.requester();
+    match approval::eligibility(requirement, &requester, votes, &voter, at) {
+        Ok(()) => {}
+        Err(Ineligible::Expired) => return Ok(expiry(action, at).into_iter().collect()),
+        Err(ineligible) => return Err(ineligible.into()),
+    }
+    if !shown {
+        return Err(Refusal::StaleDigest {
+            revision: action.revision,
+        });
+    }
+    if snapshot_digest != action.snapshot.as_ref().map(|snapshot| snapshot.digest) {
+        return Err(Refusal::StaleSnapshot);
+    }
+    let reason = reason.filter(|reason| !reason.trim().is_empty());
+    if vote == Vote::Reject && reason.is_none() {
+        return Err(Refusal::ReasonRequired);
+    }
+    let by = voter.id.clone();
+    let cast = CastVote {
+        voter,
+        vote,
+        reason: reason.clone(),
+        at,
+    };
+    let mut all = votes.clone();
+    all.push(cast.clone());
+    let mut events = vec![Event::VoteRecorded {
+        cast,
+        revision,
+        digest,
+        snapshot_digest,
+    }];
+    match approval::tally(requirement, &all) {
+        Tally::Open(_) => {}
+        Tally::Approved => {
+            events.push(Event::Approved {
+                hold_until: at.plus_ms(requirement.hold_ms),
+                at,
+            });
+        }
+        Tally::Rejected => {
+            events.push(Event::Rejected {
+                by,
+                reason: reason.unwrap_or_default(),
+                at,
+            });
+        }
+    }
+    Ok(events)
+}
+
+/// The same person's same vote is a repeat, not an error: a second click, a retry of a lost answer.
+fn is_repeat(approval: &Approval, voter: &Voter, vote: Vote) -> bool {
+    approval
+        .votes
+        .iter()
+        .any(|cast| cast.voter.id == voter.id && cast.vote == vote)
+}
+
+pub(super) fn withdraw(
+    action: &Action,
+    by: String,
+    reason: Option<String>,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    if let Some(expired) = expiry(action, at) {
+        return Ok(vec![expired]);
+    }
+    let open = match &action.phase {
+        Phase::Staged => true,
+        Phase::Approved { hold_until, .. } => at < *hold_until,
+        Phase::Executing | Phase::Unknown { .. } => {
+            return Err(Refusal::TooLate {
+                status: action.status(),
+            });
+        }
+        Phase::Accepted { .. }
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => {
+            return Err(Refusal::AlreadyDecided {
+                status: action.status(),
+            });
+        }
+    };
+    let votes = action
+        .approval
+        .as_ref()
+        .map(|approval| approval.votes.as_slice());
+    let has_vote = votes
+        .unwrap_or_default()
+        .iter()
+        .any(|cast| cast.voter.id == by);
+    if !open || !has_vote {
+        return Err(Refusal::NotWithdrawable);
+    }
+    Ok(vec![Event::Withdrawn { by, reason, at }])
+}
+
+pub(super) fn cancel(
+    action: &Action,
+    by: String,
+    reason: Option<String>,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    if let Some(expired) = expiry(action, at) {
+        return Ok(vec![expired]);
+    }
+    let status = action.status();
+    match &action.phase {
+        Phase::Staged | Phase::Approved { .. } | Phase::Accepted { .. } => {
+            Ok(vec![Event::Cancelled { by, reason, at }])
+        }
+        Phase::Cancelled { by: first, .. } if *first == by => Ok(Vec::new()),
+        Phase::Executing | Phase::Unknown { .. } => Err(Refusal::TooLate { status }),
+        Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => Err(Refusal::AlreadyDecided { status }),
+    }
+}
+
+pub(super) fn settle(
+    action: &Action,
+    by: String,
+    happened: bool,
+    reason: String,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    let Phase::Unknown { .. } = &action.phase else {
+        return Err(Refusal::NotUnknown {
+            status: action.status(),
+        });
+    };
+    if reason.trim().is_empty() {
+        return Err(Refusal::ReasonRequired);
+    }
+    let requester = action.proposal.caller.requester();
+    let asked = requester.id == by || requester.owner.as_ref() == Some(&by);
+    let votes = action
+        .approval
+        .as_ref()
+        .map(|approval| approval.votes.as_slice());
+    let approved = votes
+        .unwrap_or_default()
+        .iter()
+        .any(|cast| cast.voter.id == by);
+    if asked || approved {
+        return Err(Refusal::OwnOutcome);
+    }
+    let attempt = last_attempt(action);
+    Ok(vec![Event::Settled {
+        attempt,
+        by,
+        happened,
+        reason,
+        at,
+    }])
+}
+
+/// The number of the attempt under way; a phase after a commit record always has one.
+fn last_attempt(action: &Action) -> u32 {
+    let attempt = action.attempts.last();
+    assert!(
+        attempt.is_some(),
+        "an unknown outcome belongs to an attempt"
+    );
+    attempt.map_or(0, |attempt| attempt.number)
+}

@@ -1,0 +1,408 @@
+//! Applies one fact: the only place where an action changes, live and on replay.
+
+use super::state::{
+    Action, Approval, Attempt, AttemptResult, FailReason, Phase, Proposal, Rendered, Snapshot,
+    Status,
+};
+use super::{ActionId, Event, ReplanReason};
+use crate::canon::CanonicalJson;
+use crate::time::Timestamp;
+
+/// The event does not fit the state: the log is damaged, or from another program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} cannot happen to an action that is {}", status.map_or("not there", Status::name))]
+pub struct IllegalEvent {
+    /// The kind of the event.
+    pub kind: &'static str,
+    /// The status of the action; none where it is not there.
+    pub status: Option<Status>,
+}
+
+/// The statuses in which an event may happen; empty for the events that create an action.
+pub fn legal_from(event: &Event) -> &'static [Status] {
+    use Status::{
+        Accepted, Approved, Cancelled, Executing, Expired, Failed, Refused, Rejected,
+        ReplanRequired, Staged, Succeeded, Unknown,
+    };
+    match event {
+        Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => &[],
+        Event::VoteRecorded { .. } | Event::Approved { .. } | Event::Rejected { .. } => &[Staged],
+        Event::Expired { .. } | Event::Withdrawn { .. } => &[Staged, Approved],
+        Event::Cancelled { .. } => &[Staged, Approved, Accepted],
+        Event::Deferred { .. } | Event::CommitRecorded { .. } => &[Approved, Accepted],
+        Event::ReplanRequired { .. } => &[Approved, Accepted, Executing],
+        Event::Restaged { .. } => &[Approved],
+        Event::AttemptSucceeded { .. }
+        | Event::AttemptRefused { .. }
+        | Event::AttemptNotDelivered { .. }
+        | Event::AttemptUnknown { .. } => &[Executing],
+        Event::FoundDone { .. }
+        | Event::FoundNotDone { .. }
+        | Event::CheckInconclusive { .. }
+        | Event::Settled { .. } => &[Unknown],
+        Event::LateAnswer { .. } => &[
+            Staged,
+            Approved,
+            Accepted,
+            Executing,
+            Unknown,
+            Succeeded,
+            Failed,
+            Rejected,
+            Expired,
+            Cancelled,
+            Refused,
+            ReplanRequired,
+        ],
+    }
+}
+
+/// Applies one event to the action with this id; `state` is none before its first event.
+pub fn evolve(state: Option<Action>, id: ActionId, event: &Event) -> Result<Action, IllegalEvent> {
+    let status = state.as_ref().map(Action::status);
+    let illegal = IllegalEvent {
+        kind: event.kind(),
+        status,
+    };
+    match state {
+        None => create(id, event).ok_or(illegal),
+        Some(action) if status.is_some_and(|status| legal_from(event).contains(&status)) => {
+            Ok(apply(action, event))
+        }
+        Some(_) => Err(illegal),
+    }
+}
+
+/// The action that its first event makes; none for an event that is never the first.
+fn create(id: ActionId, event: &Event) -> Option<Action> {
+    match event {
+        Event::Staged {
+            proposal,
+            snapshot,
+            request,
+            requirement,
+            at,
+        } => {
+            let approval = Approval {
+                requirement: requirement.clone(),
+                votes: Vec::new(),
+            };
+            let mut action = blank(id, proposal, Phase::Staged, *at);
+            action.snapshot.clone_from(snapshot);
+            action.request = Some(request.clone());
+            action.approval = Some(approval);
+            Some(action)
+        }
+        Event::Accepted {
+            proposal,
+            snapshot,
+            request,
+            at,
+        } => {
+            let mut action = blank(id, proposal, Phase::Accepted { run_at: *at }, *at);
+            action.snapshot.clone_from(snapshot);
+            action.request = Some(request.clone());
+            Some(action)
+        }
+        Event::Refused {
+            proposal,
+            refused,
+            at,
+        } => Some(blank(id, proposal, Phase::Refused(refused.clone()), *at)),
+        Event::VoteRecorded { .. }
+        | Event::Approved { .. }
+        | Event::Rejected { .. }
+        | Event::Expired { .. }
+        | Event::Withdrawn { .. }
+        | Event::Cancelled { .. }
+        | Event::Deferred { .. }
+        | Event::ReplanRequired { .. }
+        | Event::Restaged { .. }
+        | Event::CommitRecorded { .. }
+        | Event::AttemptSucceeded { .. }
+        | Event::AttemptRefused { .. }
+        | Event::AttemptNotDelivered { .. }
+        | Event::AttemptUnknown { .. }
+        | Event::FoundDone { .. }
+        | Event::FoundNotDone { .. }
+        | Event::CheckInconclusive { .. }
+        | Event::Settled { .. }
+        | Event::LateAnswer { .. } => None,
+    }
+}
+
+fn blank(id: ActionId, proposal: &Proposal, phase: Phase, at: Timestamp) -> Action {
+    Action {
+        id,
+        proposal: proposal.clone(),
+        revision: 1,
+        snapshot: None,
+        request: None,
+        approval: None,
+        phase,
+        attempts: Vec::new(),
+        deferrals: 0,
+        diff: Vec::new(),
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+fn apply(mut action: Action, event: &Event) -> Action {
+    action.updated_at = event.at();
+    match event {
+        // `legal_from` lets these through only where there is no action yet.
+        Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => {}
+        Event::VoteRecorded { cast, .. } => {
+            if let Some(approval) = &mut action.approval {
+                approval.votes.push(cast.clone());
+            }
+        }
+        Event::Approved { hold_until, .. } => {
+            action.phase = Phase::Approved {
+                run_at: *hold_until,
+                hold_until: *hold_until,
+            };
+        }
+        Event::Rejected { by, reason, .. } => {
+            action.phase = Phase::Rejected {
+                by: by.clone(),
+                reason: reason.clone(),
+            };
+        }
+        Event::Expired { .. } => action.phase = Phase::Expired,
+        Event::Withdrawn { by, .. } => {
+            if let Some(approval) = &mut action.approval {
+                approval.votes.retain(|cast| cast.voter.id != *by);
+            }
+            action.phase = Phase::Staged;
+        }
+        Event::Cancelled { by, reason, .. } => {
+            action.phase = Phase::Cancelled {
+                by: by.clone(),
+                reason: reason.clone(),
+            };
+        }
+        Event::Deferred {
+            message, retry_at, ..
+        } => wait_again(&mut action, message, *retry_at),
+        Event::ReplanRequired { reason, diff, at } => {
+            if action.phase == Phase::Executing {
+                end_attempt(&mut action, AttemptResult::NotDone, Some(412), None, *at);
+            }
+            action.diff.clone_from(diff);
+            action.phase = Phase::ReplanRequired {
+                message: reason.message(),
+            };
+        }
+        Event::Restaged {
+            revision,
+            snapshot,
+            request,
+            requirement,
+            diff,
+            ..
+        } => {
+            action.revision = *revision;
+            restage(&mut action, snapshot, request);
+            action.approval = Some(Approval {
+                requirement: requirement.clone(),
+                votes: Vec::new(),
+            });
+            action.diff.clone_from(diff);
+        }
+        Event::CommitRecorded {
+            attempt,
+            request_digest,
+            send_deadline,
+            window,
+            at,
+            ..
+        } => {
+            action.attempts.push(Attempt {
+                number: *attempt,
+                started_at: *at,
+                send_deadline: *send_deadline,
+                ended_at: None,
+                result: None,
+                http_status: None,
+                note: None,
+                window: *window,
+                request_digest: *request_digest,
+            });
+            action.phase = Phase::Executing;
+        }
+        Event::AttemptSucceeded {
+            http_status,
+            result,
+            at,
+            ..
+        } => {
+            end_attempt(&mut action, AttemptResult::Done, *http_status, None, *at);
+            action.phase = Phase::Succeeded {
+                result: result.clone(),
+            };
+        }
+        Event::AttemptRefused {
+            http_status,
+            answer,
+            at,
+            ..
+        } => {
+            end_attempt(&mut action, AttemptResult::NotDone, *http_status, None, *at);
+            action.phase = Phase::Failed(FailReason::TargetRefused {
+                answer: answer.clone(),
+            });
+        }
+        Event::AttemptNotDelivered {
+            message,
+            retry_at,
+            at,
+            ..
+        } => {
+            end_attempt(
+                &mut action,
+                AttemptResult::NotDone,
+                None,
+                Some(message),
+                *at,
+            );
+            wait_again(&mut action, message, *retry_at);
+        }
+        Event::AttemptUnknown {
+            http_status,
+            message,
+            quiet_at,
+            next_check,
+            at,
+            ..
+        } => {
+            end_attempt(
+                &mut action,
+                AttemptResult::Unknown,
+                *http_status,
+                Some(message),
+                *at,
+            );
+            action.phase = Phase::Unknown {
+                since: *at,
+                quiet_at: *quiet_at,
+                checks: 0,
+                next_check: *next_check,
+            };
+        }
+        Event::FoundDone { evidence, .. } => {
+            resolve(&mut action, AttemptResult::Done);
+            action.phase = Phase::Succeeded {
+                result: evidence.clone(),
+            };
+        }
+        Event::FoundNotDone { retry_at, .. } => {
+            resolve(&mut action, AttemptResult::NotDone);
+            let message = "the source of truth shows that it did not happen";
+            wait_again(&mut action, message, *retry_at);
+        }
+        Event::CheckInconclusive {
+            next_check: next, ..
+        } => {
+            if let Phase::Unknown {
+                checks, next_check, ..
+            } = &mut action.phase
+            {
+                *checks = checks.saturating_add(1);
+                *next_check = *next;
+            }
+        }
+        Event::Settled {
+            happened: true,
+            reason,
+            ..
+        } => {
+            resolve(&mut action, AttemptResult::Done);
+            let result = CanonicalJson::of(&serde_json::json!({ "settled": reason }));
+            action.phase = Phase::Succeeded { result };
+        }
+        Event::Settled {
+            happened: false,
+            reason,
+            ..
+        } => {
+            resolve(&mut action, AttemptResult::NotDone);
+            let reason = reason.clone();
+            action.phase = Phase::Failed(FailReason::SettledAsNotDone { reason });
+        }
+        Event::LateAnswer { .. } => {}
+    }
+    action
+}
+
+fn restage(action: &mut Action, snapshot: &Snapshot, request: &Rendered) {
+    action.snapshot = Some(snapshot.clone());
+    action.request = Some(request.clone());
+    action.deferrals = 0;
+    action.phase = Phase::Staged;
+}
+
+/// Back to waiting for a call, or failed where there is no further try.
+fn wait_again(action: &mut Action, message: &str, retry_at: Option<Timestamp>) {
+    action.deferrals = action.deferrals.saturating_add(1);
+    action.phase = match (retry_at, &action.approval, &action.phase) {
+        (None, _, _) => Phase::Failed(FailReason::NeverDelivered {
+            message: message.to_owned(),
+        }),
+        (Some(run_at), Some(_), Phase::Approved { hold_until, .. }) => Phase::Approved {
+            run_at,
+            hold_until: *hold_until,
+        },
+        // The hold window was over before the attempt.
+        (Some(run_at), Some(_), _) => Phase::Approved {
+            run_at,
+            hold_until: action.created_at,
+        },
+        (Some(run_at), None, _) => Phase::Accepted { run_at },
+    };
+}
+
+/// Writes down how the attempt on its way ended.
+fn end_attempt(
+    action: &mut Action,
+    result: AttemptResult,
+    http_status: Option<u16>,
+    note: Option<&String>,
+    at: Timestamp,
+) {
+    if let Some(attempt) = action.attempts.last_mut() {
+        attempt.ended_at = Some(at);
+        attempt.result = Some(result);
+        attempt.http_status = http_status;
+        attempt.note = note.cloned();
+    }
+}
+
+/// Turns the doubt about the last attempt into knowledge; when and how it ended stays as recorded.
+fn resolve(action: &mut Action, result: AttemptResult) {
+    if let Some(attempt) = action.attempts.last_mut() {
+        attempt.result = Some(result);
+    }
+}
+
+impl ReplanReason {
+    /// In words, for the caller.
+    pub fn message(&self) -> String {
+        match self {
+            Self::StateMoved => "the state is no longer the one that was approved".to_owned(),
+            Self::PreconditionFailed(message) => {
+                format!("a precondition no longer holds: {message}")
+            }
+            Self::ToolChanged => {
+                "the tool's definition is no longer the one that was approved".to_owned()
+            }
+            Self::RequestChanged => {
+                "the request would no longer be the one that was shown".to_owned()
+            }
+            Self::VersionMoved => {
+                "the target's version moved between the last read and the call".to_owned()
+            }
+        }
+    }
+}
