@@ -1,6 +1,6 @@
 //! The wishes that an action may be confronted with, and why they are refused.
 
-use super::state::{Proposal, Refused, Rendered, Snapshot, Status, Window};
+use super::{Proposal, Refused, Rendered, Snapshot, Status, Window};
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;

@@ -2,7 +2,7 @@
 
 use bincode::{Decode, Encode};
 
-use super::state::{Difference, Proposal, Refused, Rendered, Snapshot, Window};
+use super::{Difference, Proposal, Refused, Rendered, Snapshot, Window};
 use crate::approval::{CastVote, Requirement};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
@@ -20,6 +20,27 @@ pub enum ReplanReason {
     RequestChanged,
     /// The target answered 412: the version moved between the last read and the call.
     VersionMoved,
+}
+
+impl ReplanReason {
+    /// In words, for the caller.
+    pub fn message(&self) -> String {
+        match self {
+            Self::StateMoved => "the state is no longer the one that was approved".to_owned(),
+            Self::PreconditionFailed(message) => {
+                format!("a precondition no longer holds: {message}")
+            }
+            Self::ToolChanged => {
+                "the tool's definition is no longer the one that was approved".to_owned()
+            }
+            Self::RequestChanged => {
+                "the request would no longer be the one that was shown".to_owned()
+            }
+            Self::VersionMoved => {
+                "the target's version moved between the last read and the call".to_owned()
+            }
+        }
+    }
 }
 
 /// A fact about one action. Its name in the log is [`Event::kind`].

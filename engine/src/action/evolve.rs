@@ -1,10 +1,9 @@
 //! Applies one fact: the only place where an action changes, live and on replay.
 
-use super::state::{
-    Action, Approval, Attempt, AttemptResult, FailReason, Phase, Proposal, Rendered, Snapshot,
-    Status,
+use super::{
+    Action, ActionId, Approval, Attempt, AttemptResult, Event, FailReason, Phase, Proposal,
+    Rendered, Snapshot, Status, legal_from,
 };
-use super::{ActionId, Event, ReplanReason};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
 
@@ -16,45 +15,6 @@ pub struct IllegalEvent {
     pub kind: &'static str,
     /// The status of the action; none where it is not there.
     pub status: Option<Status>,
-}
-
-/// The statuses in which an event may happen; empty for the events that create an action.
-pub fn legal_from(event: &Event) -> &'static [Status] {
-    use Status::{
-        Accepted, Approved, Cancelled, Executing, Expired, Failed, Refused, Rejected,
-        ReplanRequired, Staged, Succeeded, Unknown,
-    };
-    match event {
-        Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => &[],
-        Event::VoteRecorded { .. } | Event::Approved { .. } | Event::Rejected { .. } => &[Staged],
-        Event::Expired { .. } | Event::Withdrawn { .. } => &[Staged, Approved],
-        Event::Cancelled { .. } => &[Staged, Approved, Accepted],
-        Event::Deferred { .. } | Event::CommitRecorded { .. } => &[Approved, Accepted],
-        Event::ReplanRequired { .. } => &[Approved, Accepted, Executing],
-        Event::Restaged { .. } => &[Approved],
-        Event::AttemptSucceeded { .. }
-        | Event::AttemptRefused { .. }
-        | Event::AttemptNotDelivered { .. }
-        | Event::AttemptUnknown { .. } => &[Executing],
-        Event::FoundDone { .. }
-        | Event::FoundNotDone { .. }
-        | Event::CheckInconclusive { .. }
-        | Event::Settled { .. } => &[Unknown],
-        Event::LateAnswer { .. } => &[
-            Staged,
-            Approved,
-            Accepted,
-            Executing,
-            Unknown,
-            Succeeded,
-            Failed,
-            Rejected,
-            Expired,
-            Cancelled,
-            Refused,
-            ReplanRequired,
-        ],
-    }
 }
 
 /// Applies one event to the action with this id; `state` is none before its first event.
@@ -383,26 +343,5 @@ fn end_attempt(
 fn resolve(action: &mut Action, result: AttemptResult) {
     if let Some(attempt) = action.attempts.last_mut() {
         attempt.result = Some(result);
-    }
-}
-
-impl ReplanReason {
-    /// In words, for the caller.
-    pub fn message(&self) -> String {
-        match self {
-            Self::StateMoved => "the state is no longer the one that was approved".to_owned(),
-            Self::PreconditionFailed(message) => {
-                format!("a precondition no longer holds: {message}")
-            }
-            Self::ToolChanged => {
-                "the tool's definition is no longer the one that was approved".to_owned()
-            }
-            Self::RequestChanged => {
-                "the request would no longer be the one that was shown".to_owned()
-            }
-            Self::VersionMoved => {
-                "the target's version moved between the last read and the call".to_owned()
-            }
-        }
     }
 }

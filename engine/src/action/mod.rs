@@ -16,15 +16,18 @@ mod command;
 mod decide;
 mod event;
 mod evolve;
+mod facts;
 mod id;
+mod proposal;
 mod state;
+mod transitions;
 
 pub use command::{AttemptOutcome, Command, Finding, Refusal, Revalidation};
 pub use decide::decide;
 pub use event::{Event, ReplanReason};
-pub use evolve::{IllegalEvent, evolve, legal_from};
+pub use evolve::{IllegalEvent, evolve};
+pub use facts::{Attempt, AttemptResult, Difference, Rendered, Snapshot, Window};
 pub use id::ActionId;
-pub use state::{
-    Action, Approval, Attempt, AttemptResult, Caller, Difference, FailReason, Phase, PrincipalKind,
-    Proposal, Refused, Rendered, SafetyClass, Snapshot, Status, Terms, Window,
-};
+pub use proposal::{Caller, PrincipalKind, Proposal, SafetyClass, Terms};
+pub use state::{Action, Approval, FailReason, Phase, Refused, Status};
+pub use transitions::legal_from;

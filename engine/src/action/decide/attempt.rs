@@ -3,8 +3,7 @@
 use super::{backoff, next_try};
 use crate::action::command::{AttemptOutcome, Finding};
 use crate::action::event::ReplanReason;
-use crate::action::state::{Action, Phase, SafetyClass};
-use crate::action::{Event, Refusal};
+use crate::action::{Action, Event, Phase, Refusal, SafetyClass};
 use crate::canon::CanonicalJson;
 use crate::limits::INCONCLUSIVE_CHECKS_MAX;
 use crate::time::Timestamp;

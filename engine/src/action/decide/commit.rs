@@ -3,8 +3,7 @@
 use super::{backoff, expiry, next_try};
 use crate::action::command::Revalidation;
 use crate::action::event::ReplanReason;
-use crate::action::state::{Action, Difference, Phase, SafetyClass, Snapshot, Status};
-use crate::action::{Event, Refusal};
+use crate::action::{Action, Difference, Event, Phase, Refusal, SafetyClass, Snapshot, Status};
 use crate::approval::{self, Requirement, Tally};
 use crate::time::Timestamp;
 

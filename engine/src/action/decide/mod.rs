@@ -4,8 +4,7 @@ mod attempt;
 mod commit;
 mod people;
 
-use super::state::{Action, Phase, SafetyClass};
-use super::{Command, Event, Refusal};
+use super::{Action, Command, Event, Phase, Refusal, SafetyClass};
 use crate::time::Timestamp;
 
 /// Answers a command with the events it causes, or says why it is refused.

@@ -1,8 +1,7 @@
 //! What people wish: to vote, to take a vote or an action back, to settle a doubt.
 
 use super::expiry;
-use crate::action::state::{Action, Approval, Phase};
-use crate::action::{Event, Refusal};
+use crate::action::{Action, Approval, Event, Phase, Refusal};
 use crate::approval::{self, CastVote, Ineligible, Tally, Vote, Voter};
 use crate::canon::Digest;
 use crate::time::Timestamp;
