@@ -1,1 +1,24 @@
-//! x
+//! The HTTP side of Holdpoint: the JSON API for programs, the pages for people.
+//!
+//! Read in this order:
+//!
+//! 1. [`server`]: the accept loop, with every time limit and cap of [`limits`]; [`edge`]: what
+//!    happens to every request (id, span, rate limit, panics, security headers).
+//! 2. [`state`]: what handlers share. [`auth`]: who calls, from the credential and nothing else.
+//! 3. [`problem`]: the one shape of every error.
+//! 4. [`pages`]: what people see.
+//!
+//! This crate decides nothing about actions. It turns requests into calls of
+//! [`holdpoint_engine::engine::Engine`], and answers into bytes.
+
+pub mod auth;
+pub mod edge;
+pub mod limits;
+pub mod pages;
+pub mod problem;
+mod rate;
+pub mod server;
+pub mod state;
+
+pub use server::{router, serve};
+pub use state::{AppState, PublicUrl, WebConfig};

@@ -1,0 +1,289 @@
+//! What happens to every request: id, span, rate, origin, panic, time limit, headers.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt as _;
+use holdpoint_engine::time::{Clock as _, Entropy as _, SystemClock, SystemEntropy};
+use http::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tower::{Layer as _, ServiceExt as _};
+use tower_http::csrf::{CsrfLayer, ProtectionError};
+use tracing::{Instrument as _, field};
+
+use crate::auth;
+use crate::limits;
+use crate::problem::{Code, PROBLEM_JSON, Problem};
+use crate::state::{AppState, WebConfig};
+
+/// What a page may load: its own files, and nothing from anywhere else.
+pub const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'self'; \
+    form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/// What anything else may load: nothing.
+pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The id of a request, for logs and problems.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+/// Makes ids that sort by time and do not repeat, on one node or many.
+#[derive(Debug)]
+pub(crate) struct RequestIds {
+    process: u32,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    pub(crate) fn new() -> Self {
+        let mut random = [0; 4];
+        let process = match SystemEntropy.fill(&mut random) {
+            Ok(()) => u32::from_be_bytes(random),
+            Err(_) => std::process::id(),
+        };
+        let next = AtomicU64::new(0);
+        Self { process, next }
+    }
+
+    fn next(&self) -> RequestId {
+        let count = self.next.fetch_add(1, Ordering::Relaxed);
+        let (millis, process) = (SystemClock.now().0, self.process);
+        RequestId(format!("req_{millis:012x}{process:08x}{count:08x}"))
+    }
+}
+
+/// The address a request came from: the peer, or behind `proxy_hops` proxies of our own the entry
+/// of `X-Forwarded-For` that the outermost of them wrote.
+pub fn client_address(parts: &Parts, config: &WebConfig) -> IpAddr {
+    let peer = parts
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
+    let Some(from_right) = config.proxy_hops.checked_sub(1) else {
+        return peer;
+    };
+    let entries: Vec<&str> = parts
+        .headers
+        .get_all(FORWARDED_FOR)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .collect();
+    entries
+        .iter()
+        .rev()
+        .nth(from_right)
+        .and_then(|entry| entry.trim().parse().ok())
+        .unwrap_or(peer)
+}
+
+/// The outermost layer.
+pub(crate) async fn request(
+    State(state): State<AppState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let id = state.request_ids.next();
+    // Ids from outside are not taken: a client could make two requests look like one.
+    request.headers_mut().remove(REQUEST_ID);
+    request.extensions_mut().insert(id.clone());
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("none", MatchedPath::as_str)
+        .to_owned();
+    let span = tracing::info_span!(
+        "request", id = %id.0, %method, %route, principal = field::Empty
+    );
+    let handled = AssertUnwindSafe(handle(&state, request, next)).catch_unwind();
+    let response =
+        match tokio::time::timeout(limits::HANDLER, handled.instrument(span.clone())).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(_panic)) => {
+                span.in_scope(|| tracing::error!("a handler panicked; the panic is logged above"));
+                Problem::new(
+                Code::Internal,
+                "the request ran into a fault of the server; the log has it under the request_id",
+            )
+            .into_response()
+            }
+            Err(_elapsed) => Problem::new(
+                Code::HandlerTimeout,
+                "the server took too long; send the same request with the same Idempotency-Key",
+            )
+            .after(limits::ACCEPT_BACKOFF)
+            .into_response(),
+        };
+    let response = finish(response, &state, &path, &id);
+    let status = response.status().as_u16();
+    let seconds = started.elapsed().as_secs_f64();
+    metrics::histogram!(
+        "holdpoint_http_request_seconds",
+        "method" => method_label(&method), "route" => route.clone(), "status" => status.to_string()
+    )
+    .record(seconds);
+    span.in_scope(|| tracing::info!(status, seconds, "{method} {route} answered {status}"));
+    response
+}
+
+/// Methods are free text on the wire; labels of metrics must be few.
+fn method_label(method: &http::Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}
+
+async fn handle(state: &AppState, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let has_cookie = auth::read_cookie(&parts.headers, auth::cookie_name(&state.config)).is_some();
+    let has_bearer = parts.headers.contains_key(AUTHORIZATION);
+    if !has_cookie && !has_bearer && !is_probe(parts.uri.path()) {
+        let address = client_address(&parts, &state.config);
+        if let Err(wait) = state.rates.address(address) {
+            return Problem::new(
+                Code::RateLimited,
+                "too many requests; wait and send it again",
+            )
+            .after(wait)
+            .into_response();
+        }
+    }
+    let request = Request::from_parts(parts, body);
+    if has_bearer {
+        return next.run(request).await;
+    }
+    let guarded = state.csrf.layer(next);
+    match guarded.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// What machines ask often and without a credential.
+fn is_probe(path: &str) -> bool {
+    matches!(path, "/livez" | "/readyz" | "/metrics")
+}
+
+/// The origin check for everything that a cookie can do.
+pub(crate) fn csrf(config: &WebConfig) -> CsrfLayer {
+    let layer = CsrfLayer::new();
+    match &config.public_url {
+        // A `PublicUrl` is always an origin, so that this adds it.
+        Some(url) => layer.add_trusted_origin(url.origin()).unwrap_or_default(),
+        None => layer,
+    }
+}
+
+/// Gives errors their shape and every answer its headers.
+fn finish(response: Response, state: &AppState, path: &str, id: &RequestId) -> Response {
+    let mut response = shape(response, path, id);
+    if let Ok(value) = HeaderValue::from_str(&id.0) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    secure(response.headers_mut(), &state.config);
+    response
+}
+
+fn shape(response: Response, path: &str, id: &RequestId) -> Response {
+    let status = response.status();
+    if !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    if let Some(problem) = response.extensions().get::<Problem>() {
+        let rendered = problem.render(path, &id.0);
+        return with_allow(rendered, response.headers());
+    }
+    if response.extensions().get::<ProtectionError>().is_some() {
+        let detail = "a request with a session cookie must come from this server's own pages";
+        return Problem::new(Code::CrossOrigin, detail).render(path, &id.0);
+    }
+    let media_type = response.headers().get(CONTENT_TYPE);
+    let is_page = media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
+    if is_page || media_type == Some(&PROBLEM_JSON) {
+        return response;
+    }
+    // An error that a library made: its text is not ours, and may say too much.
+    let problem = match status {
+        StatusCode::METHOD_NOT_ALLOWED => Problem::new(
+            Code::MethodNotAllowed,
+            "this address does not take this method; the Allow header lists those that it takes",
+        ),
+        StatusCode::NOT_FOUND => Problem::new(Code::NotFound, "there is nothing at this address"),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Problem::new(Code::PayloadTooLarge, "the body is larger than 1 MiB")
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Problem::new(
+            Code::UnsupportedMediaType,
+            "the body has a media type that is not taken here",
+        ),
+        _ if status.is_client_error() => Problem::new(
+            Code::BadRequest,
+            "the request is not written as it should be",
+        ),
+        _ => Problem::new(
+            Code::Internal,
+            "the server made a mistake; the log has more",
+        ),
+    };
+    with_allow(problem.render(path, &id.0), response.headers())
+}
+
+fn with_allow(mut rendered: Response, original: &HeaderMap) -> Response {
+    if let Some(allow) = original.get(ALLOW) {
+        rendered.headers_mut().insert(ALLOW, allow.clone());
+    }
+    rendered
+}
+
+fn secure(headers: &mut HeaderMap, config: &WebConfig) {
+    let is_page = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
+    let policy = if is_page { PAGE_POLICY } else { DATA_POLICY };
+    let mut set = |name: HeaderName, value: &'static str| {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    };
+    set(CONTENT_SECURITY_POLICY, policy);
+    set(X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(REFERRER_POLICY, "same-origin");
+    set(CACHE_CONTROL, "no-store");
+    set(
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    );
+    set(
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    );
+    set(
+        HeaderName::from_static("permissions-policy"),
+        "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    );
+    if config.is_https() {
+        set(STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
+}

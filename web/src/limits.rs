@@ -1,0 +1,56 @@
+//! Every bound of the HTTP side, each with its reason.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// How long a client may take to send the head of a request, and how long an idle connection is
+/// kept. Slow heads are the cheapest attack on a server; an honest client needs milliseconds.
+pub const HEADER_READ: Duration = Duration::from_secs(10);
+
+/// How long a client may take to send a body, in total: 1 MiB at a slow 100 KiB/s.
+pub const BODY_READ: Duration = Duration::from_secs(10);
+
+/// How long a handler may take, up to `WAIT_MAX` of it spent waiting. A submission may read the state and call an idempotent tool, each
+/// within the tool's own time limit (30 s unless the tools file says otherwise).
+pub const HANDLER: Duration = Duration::from_secs(120);
+
+/// The longest `?wait=`. Proxies in between often cut at 60 s.
+pub const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// How long a connection may go on after the server was told to stop.
+pub const DRAIN: Duration = Duration::from_secs(10);
+
+/// How many connections may be open at once. Each costs some tens of KiB and a file handle.
+pub const CONNECTIONS_MAX: usize = 4096;
+
+/// How many of them may come from one address: room for a busy service behind one address, and no
+/// more than a quarter of all.
+pub const CONNECTIONS_PER_ADDRESS_MAX: usize = 1024;
+
+/// The largest head of a request, in bytes. Cookies and tokens of ours are below 200 bytes.
+pub const HEAD_BYTES_MAX: usize = 32 * 1024;
+
+/// The most header fields of a request.
+pub const HEADERS_MAX: usize = 64;
+
+/// The largest body of a request, in bytes. Arguments are read by people; a form is smaller still.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long to rest after the system refused a connection, for example for want of file handles.
+pub const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+
+/// Requests per second of one principal, sustained.
+pub const PRINCIPAL_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not zero");
+
+/// Requests of one principal in a burst.
+pub const PRINCIPAL_BURST: NonZeroU32 = NonZeroU32::new(400).expect("400 is not zero");
+
+/// Requests per second without a valid credential from one address, sustained. Guessing passwords
+/// is limited further by the identity module, per account.
+pub const ADDRESS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
+
+/// Requests without a valid credential from one address in a burst: a page with its assets.
+pub const ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(100).expect("100 is not zero");
+
+/// How many keys a rate limiter keeps before it forgets those that are back at rest.
+pub const RATE_KEYS_SWEEP: usize = 10_000;
