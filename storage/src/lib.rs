@@ -4,14 +4,19 @@
 //! stream (one action, one person, one run) and has a dense position in the log and a dense version
 //! in its stream. The store knows nothing of what a body means.
 //!
-//! Read [`log`] first: the contract, with its promises. [`memory`] keeps it in memory for tests.
+//! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk,
+//! [`memory`] in memory for tests.
 
 pub mod batch;
 pub mod bounds;
 pub mod chain;
+pub mod codec;
+pub mod conformance;
 pub mod log;
 pub mod memory;
 pub mod record;
+pub mod sled_log;
+pub mod verify;
 
 pub use batch::{Batch, Claim, IndexPut, StreamAppend};
 pub use log::{
@@ -20,3 +25,4 @@ pub use log::{
 };
 pub use memory::MemoryLog;
 pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};
+pub use sled_log::{SledLog, SledOptions};

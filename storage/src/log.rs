@@ -226,8 +226,8 @@ pub enum OpenError {
         /// The newest format that this version knows.
         supported: u32,
     },
-    /// It is damaged, or is not a log. Nothing was changed.
-    #[error("{} cannot be opened: {reason}. Nothing was changed; {advice}", path.display())]
+    /// It is damaged, or is not a log.
+    #[error("{} cannot be opened: {reason}; {advice}", path.display())]
     Damaged {
         /// The data folder.
         path: PathBuf,

@@ -1,0 +1,306 @@
+//! The data folder: who may use it, what is in it, and how full its disk is.
+//!
+//! ```text
+//! lock         locked by the process that has the log open; names it
+//! log-format   the marker: "holdpoint log", the format number, and whether creation was finished
+//! store/       the files of sled
+//! mark         how far the log has been acknowledged (see the module `mark`)
+//! reserve      room that is given back to open the log on a full disk
+//! ```
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tracing::{info, warn};
+
+use super::SledOptions;
+use crate::log::OpenError;
+
+/// The format of the data folder that this version writes, and the newest that it reads.
+pub(super) const FORMAT: u32 = 1;
+
+/// Opening needs about this much room to write down what it learns.
+const OPENING_BYTES: u64 = 16 * 1024 * 1024;
+
+const LOCK: &str = "lock";
+const MARKER: &str = "log-format";
+const MARKER_NEW: &str = "log-format.new";
+const TITLE: &str = "holdpoint log";
+
+/// What the marker says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Creation has begun and not ended: nothing was acknowledged yet.
+    Creating,
+    /// There is a log.
+    Ready,
+}
+
+/// A data folder that this process holds the lock of.
+pub(super) struct Folder {
+    path: PathBuf,
+    lock: File,
+    free_bytes_min: u64,
+}
+
+impl Folder {
+    /// Takes the folder, or creates it. Changes nothing in a folder of something else.
+    pub(super) fn take(path: &Path, options: &SledOptions) -> Result<(Self, State), OpenError> {
+        let io = |source| open_error(path, source);
+        fs::create_dir_all(path).map_err(io)?;
+        if !path.join(LOCK).exists() {
+            refuse_foreign(path)?;
+        }
+        let lock = lock(path)?;
+        refuse_foreign(path)?;
+        let folder = Self {
+            path: path.to_owned(),
+            lock,
+            free_bytes_min: options.free_bytes_min,
+        };
+        let known = read_marker(path)?;
+        if known.is_none() {
+            folder.write_marker(State::Creating).map_err(io)?;
+        }
+        Ok((folder, known.unwrap_or(State::Creating)))
+    }
+
+    pub(super) fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+
+    pub(super) fn mark(&self) -> PathBuf {
+        self.path.join("mark")
+    }
+
+    fn reserve(&self) -> PathBuf {
+        self.path.join("reserve")
+    }
+
+    /// Removes what a creation left that did not end. Nothing in there was ever acknowledged.
+    pub(super) fn start_over(&self) -> io::Result<()> {
+        if self.store().exists() {
+            fs::remove_dir_all(self.store())?;
+        }
+        if self.mark().exists() {
+            fs::remove_file(self.mark())?;
+        }
+        Ok(())
+    }
+
+    /// Removes the snapshots of sled that were never finished: it would take the newest of them for
+    /// a whole one and never open again.
+    pub(super) fn remove_unfinished_snapshots(&self) -> io::Result<()> {
+        for entry in fs::read_dir(self.store())? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("snap.") && name.ends_with(".generating") {
+                fs::remove_file(entry.path())?;
+                info!("removed the unfinished snapshot {name}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the marker whole or not at all.
+    pub(super) fn write_marker(&self, state: State) -> io::Result<()> {
+        let word = match state {
+            State::Creating => "creating",
+            State::Ready => "ready",
+        };
+        let new = self.path.join(MARKER_NEW);
+        let mut file = File::create(&new)?;
+        write!(file, "{TITLE}\nformat {FORMAT}\n{word}\n")?;
+        file.sync_all()?;
+        fs::rename(&new, self.path.join(MARKER))?;
+        sync_folder(&self.path)
+    }
+
+    /// Brings the new files of the store, and the names of the folders, to the device.
+    pub(super) fn sync_creation(&self) -> io::Result<()> {
+        for name in ["conf", "db"] {
+            File::open(self.store().join(name))?.sync_all()?;
+        }
+        sync_folder(&self.store())?;
+        sync_folder(&self.path)?;
+        let whole = fs::canonicalize(&self.path)?;
+        whole.parent().map_or(Ok(()), sync_folder)
+    }
+
+    /// Gives the reserve back where there is too little room to open the log.
+    pub(super) fn make_room_to_open(&self) -> io::Result<()> {
+        if free_bytes(&self.path)? < OPENING_BYTES && self.reserve().exists() {
+            fs::remove_file(self.reserve())?;
+            sync_folder(&self.path)?;
+            warn!("the disk is full: the reserve was given back to open the log");
+        }
+        Ok(())
+    }
+
+    /// Sets the reserve aside, where there is room for it.
+    pub(super) fn set_reserve_aside(&self, bytes: u64) {
+        let reserved = fs::metadata(self.reserve()).map_or(0, |found| found.len());
+        if bytes <= reserved {
+            return;
+        }
+        let set_aside = || -> io::Result<()> {
+            if free_bytes(&self.path)? < self.free_bytes_min.saturating_add(2 * bytes) {
+                return Ok(());
+            }
+            let file = File::create(self.reserve())?;
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?;
+            file.sync_all()
+        };
+        if let Err(error) = set_aside() {
+            warn!("no reserve for a full disk could be set aside: {error}");
+            drop(fs::remove_file(self.reserve()));
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Only so that nobody reads the name of a process that has let go; closing frees the lock.
+        drop(self.lock.set_len(0));
+    }
+}
+
+/// An open store in its folder. Dropping it closes the files, then frees the folder.
+pub(super) struct Store {
+    pub(super) db: sled::Db,
+    /// sled's file again: its own flush does not reach the device.
+    file: File,
+    folder: Folder,
+}
+
+impl Store {
+    pub(super) fn new(db: sled::Db, file: File, folder: Folder) -> Self {
+        Self { db, file, folder }
+    }
+
+    /// Brings what was flushed to the device.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Why nothing should be added now, if so: the floor of free space would be passed.
+    pub(super) fn too_full(&self, bytes: usize) -> Option<String> {
+        let floor = self.folder.free_bytes_min;
+        // Where the room cannot be told, the write itself will tell.
+        let free = free_bytes(&self.folder.path).ok()?;
+        (free < floor.saturating_add(bytes as u64)).then(|| {
+            format!(
+                "{free} bytes are free on the disk of {}, and {floor} are kept free; \
+                 make room and try again",
+                self.folder.path.display()
+            )
+        })
+    }
+}
+
+/// An I/O error of opening as what it means.
+pub(super) fn open_error(path: &Path, source: io::Error) -> OpenError {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::StorageFull => OpenError::Full { path },
+        _ => OpenError::Io { path, source },
+    }
+}
+
+fn lock(path: &Path) -> Result<File, OpenError> {
+    let io = |source| open_error(path, source);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let mut file = options.open(path.join(LOCK)).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // Without a name it is "another process".
+            drop((&mut file).take(64).read_to_string(&mut text));
+            let holder = match text.trim().parse::<u32>() {
+                Ok(pid) => format!("process {pid}"),
+                Err(_) => "another process".to_owned(),
+            };
+            return Err(OpenError::Locked {
+                path: path.to_owned(),
+                holder,
+            });
+        }
+        Err(TryLockError::Error(source)) => return Err(io(source)),
+    }
+    // A full disk must not keep the log from being opened for the sake of a name.
+    let name = |file: &mut File| -> io::Result<()> {
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        writeln!(file, "{}", std::process::id())
+    };
+    if let Err(error) = name(&mut file) {
+        warn!("the lock file could not be given the number of this process: {error}");
+    }
+    Ok(file)
+}
+
+/// Refuses a folder without a marker that holds anything but our own first files.
+fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
+    if path.join(MARKER).exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(path).map_err(|source| open_error(path, source))? {
+        let name = entry
+            .map_err(|source| open_error(path, source))?
+            .file_name();
+        if name != LOCK && name != MARKER_NEW {
+            return Err(OpenError::Damaged {
+                path: path.to_owned(),
+                reason: format!(
+                    "it holds {} but no {MARKER}, so it is not the folder of a log, or that file \
+                     was lost",
+                    name.to_string_lossy()
+                ),
+                advice: "nothing was changed; name an empty folder or the folder of a log, or \
+                         restore the missing file from a backup"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn read_marker(path: &Path) -> Result<Option<State>, OpenError> {
+    let text = match fs::read(path.join(MARKER)) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(open_error(path, source)),
+    };
+    let mut lines = text.lines();
+    let titled = lines.next() == Some(TITLE);
+    let format = lines
+        .next()
+        .and_then(|line| line.strip_prefix("format ")?.parse::<u32>().ok());
+    match (titled, format, lines.next()) {
+        (true, Some(found), _) if FORMAT < found => Err(OpenError::NewerFormat {
+            path: path.to_owned(),
+            found,
+            supported: FORMAT,
+        }),
+        (true, Some(FORMAT), Some("creating")) => Ok(Some(State::Creating)),
+        (true, Some(FORMAT), Some("ready")) => Ok(Some(State::Ready)),
+        _ => Err(OpenError::Damaged {
+            path: path.to_owned(),
+            reason: format!("its file {MARKER} cannot be read"),
+            advice: "nothing was changed; restore that file from a backup".to_owned(),
+        }),
+    }
+}
+
+fn free_bytes(path: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(path)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

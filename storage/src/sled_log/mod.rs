@@ -1,0 +1,239 @@
+//! The log on disk, in one sled tree.
+//!
+//! sled alone does not keep the promises of [`EventLog`]: its `flush` does not reach the device, it
+//! shows a write before it is durable, and it takes damage at the end of its file for a torn write.
+//! What is built around it, in reading order:
+//!
+//! * `folder`: the lock, the marker, the room on the disk.
+//! * `keys`, `values`: what is in the tree. No stored value is longer than 7 KiB.
+//! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
+//! * `view`: readers see the durable state only.
+//! * `mark`, `open`: opening notices a lost end and refuses it in words.
+
+mod committer;
+mod folder;
+mod group;
+mod keys;
+mod mark;
+mod open;
+mod values;
+mod view;
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use async_trait::async_trait;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+
+use self::committer::{Committer, Counters, GROUP_MAX, Request};
+use self::group::Tails;
+use self::open::Opened;
+use self::view::View;
+use crate::batch::Batch;
+use crate::bounds;
+use crate::log::{
+    AppendError, Appended, Direction, Entries, EventLog, OpenError, ReadError, ScanRange, Stats,
+    Subscription,
+};
+use crate::record::{Position, Record, StreamId, Version};
+
+/// The most bytes of batches that wait for the writer, in KiB: a few of the largest ones.
+const QUEUE_KIB_MAX: u32 = 64 * 1024;
+
+/// How a log on disk is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SledOptions {
+    /// How much of the store is cached, in bytes. The process takes up to four times as much.
+    pub cache_bytes: u64,
+    /// Appends are refused as [`AppendError::Full`] rather than leave less than this free on the
+    /// disk, in bytes.
+    pub free_bytes_min: u64,
+    /// How much room is set aside in the folder to be able to open the log on a full disk, in
+    /// bytes.
+    pub reserve_bytes: u64,
+}
+
+impl Default for SledOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 128 * 1024 * 1024,
+            free_bytes_min: 64 * 1024 * 1024,
+            reserve_bytes: 32 * 1024 * 1024,
+        }
+    }
+}
+
+/// A log on disk. See the [module](self).
+///
+/// Dropping it waits for what is being written, as [`close`](EventLog::close) does.
+pub struct SledLog {
+    queue: Mutex<Option<mpsc::Sender<Request>>>,
+    room: Arc<Semaphore>,
+    view: Arc<View>,
+    counters: Arc<Counters>,
+    durable: watch::Receiver<Position>,
+    /// Closed once the committer has let go of the files.
+    ended: watch::Receiver<()>,
+    committer: Option<JoinHandle<()>>,
+}
+
+impl SledLog {
+    /// Opens the log in the folder `path`, or creates it there. Blocks: after an unclean stop of a
+    /// large log for seconds.
+    pub fn open(path: impl AsRef<Path>, options: &SledOptions) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let Opened { store, mark, head } = open::open(path, options)?;
+        let view = Arc::new(View::new(Arc::clone(&store), head));
+        let counters = Arc::new(Counters::default());
+        let (publish, durable) = watch::channel(head.position);
+        let (alive, ended) = watch::channel(());
+        let (queue, requests) = mpsc::channel(GROUP_MAX);
+        let committer = Committer {
+            store,
+            view: Arc::clone(&view),
+            counters: Arc::clone(&counters),
+            mark,
+            head,
+            tails: Tails::default(),
+            publish,
+            stopped: None,
+        };
+        let thread = thread::Builder::new().name("holdpoint-log".to_owned());
+        let committer = thread.spawn(move || {
+            committer.run(requests);
+            drop(alive);
+        });
+        let committer = committer.map_err(|source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            queue: Mutex::new(Some(queue)),
+            room: Arc::new(Semaphore::new(QUEUE_KIB_MAX as usize)),
+            view,
+            counters,
+            durable,
+            ended,
+            committer: Some(committer),
+        })
+    }
+
+    fn end_queue(&self) {
+        drop(
+            self.queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+    }
+}
+
+impl Drop for SledLog {
+    fn drop(&mut self) {
+        self.end_queue();
+        if let Some(committer) = self.committer.take() {
+            // A committer that panicked has told its waiters by dropping them.
+            drop(committer.join());
+        }
+    }
+}
+
+#[async_trait]
+impl EventLog for SledLog {
+    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
+        let bytes = bounds::check(&batch)?;
+        let closed = || AppendError::Stopped {
+            reason: "it was closed".to_owned(),
+        };
+        let queue = self
+            .queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let queue = queue.ok_or_else(closed)?;
+        let kib = u32::try_from(bytes / 1024 + 1)
+            .unwrap_or(u32::MAX)
+            .min(QUEUE_KIB_MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(kib).await;
+        let room = room.map_err(|_| closed())?;
+        let (answer, answered) = oneshot::channel();
+        let request = Request {
+            batch,
+            bytes,
+            answer,
+            room,
+        };
+        queue.send(request).await.map_err(|_| closed())?;
+        drop(queue);
+        answered.await.unwrap_or_else(|_| {
+            Err(AppendError::Io(io::Error::other(
+                "the writer of the log ended before it answered",
+            )))
+        })
+    }
+
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.view.stream(stream, after, limit)
+    }
+
+    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
+        self.view.stream_version(stream)
+    }
+
+    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
+        self.view.records(after, limit)
+    }
+
+    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.view.value(&keys::entry(index, key))
+    }
+
+    fn scan(
+        &self,
+        index: u8,
+        range: ScanRange<'_>,
+        limit: usize,
+        direction: Direction,
+    ) -> Result<Entries, ReadError> {
+        self.view.scan(index, range, limit, direction)
+    }
+
+    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.view.value(&keys::claim(key))
+    }
+
+    fn subscribe(&self, after: Position) -> Subscription {
+        Subscription::new(
+            Arc::clone(&self.view) as Arc<_>,
+            self.durable.clone(),
+            after,
+        )
+    }
+
+    fn stats(&self) -> Result<Stats, ReadError> {
+        let head = self.view.head();
+        Ok(Stats {
+            records: head.position,
+            bytes: self.view.bytes_on_disk()?,
+            last_position: head.position,
+            last_hash: head.hash,
+            batches: self.counters.batches.load(Ordering::Relaxed),
+            syncs: self.counters.syncs.load(Ordering::Relaxed),
+        })
+    }
+
+    async fn close(&self) {
+        self.end_queue();
+        // An error says that the sender is gone, which is what is waited for.
+        let mut ended = self.ended.clone();
+        while ended.changed().await.is_ok() {}
+    }
+}

@@ -1,0 +1,197 @@
+//! Opening: take the folder, open the store, and believe nothing before it was checked.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::warn;
+
+use super::SledOptions;
+use super::folder::{Folder, State, Store, open_error};
+use super::keys;
+use super::mark::{Mark, Marked};
+use super::view::{Fault, decode};
+use crate::chain::Head;
+use crate::log::OpenError;
+use crate::record::{Position, Record};
+
+/// How many records at the end of the log are read and checked at each start. All of them would
+/// take minutes on a large log: [`crate::verify`] does that.
+const CHECKED_RECORDS: u64 = 256;
+
+/// sled's threads may hold its file for a moment after a log was closed in this process.
+const CLOSING_TIME_MAX: Duration = Duration::from_secs(5);
+
+pub(super) struct Opened {
+    pub(super) store: Arc<Store>,
+    pub(super) mark: Mark,
+    pub(super) head: Head,
+}
+
+pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenError> {
+    let io = |source| open_error(path, source);
+    let (folder, state) = Folder::take(path, options)?;
+    match state {
+        State::Creating => folder.start_over().map_err(io)?,
+        State::Ready => {
+            if !folder.store().join("db").is_file() || !folder.store().join("conf").is_file() {
+                return Err(damaged(
+                    path,
+                    "the files of its store are missing".to_owned(),
+                ));
+            }
+            folder.remove_unfinished_snapshots().map_err(io)?;
+        }
+    }
+    folder.make_room_to_open().map_err(io)?;
+    let db = open_store(path, &folder, options)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .open(folder.store().join("db"))
+        .map_err(io)?;
+    let (mut mark, marked) = Mark::open(&folder.mark()).map_err(io)?;
+    if state == State::Creating {
+        folder.sync_creation().map_err(io)?;
+        mark.sync().map_err(io)?;
+        folder.write_marker(State::Ready).map_err(io)?;
+    }
+    folder.set_reserve_aside(options.reserve_bytes);
+    let store = Arc::new(Store::new(db, file, folder));
+
+    let checking = Arc::clone(&store);
+    // On a thread of its own, because sled panics on some kinds of damage.
+    let checked = thread::spawn(move || check(&checking, marked)).join();
+    let head = match checked {
+        Ok(Ok(head)) => head,
+        Ok(Err(Fault::Io(source))) => return Err(io(source)),
+        Ok(Err(Fault::Corrupt(reason))) => return Err(damaged(path, reason)),
+        Err(_) => {
+            return Err(damaged(
+                path,
+                "the store gave up reading its end".to_owned(),
+            ));
+        }
+    };
+    if marked.is_none() && head.position != 0 {
+        warn!("there is no valid high-water mark; a loss at the end of the log would not show");
+    }
+    // A process that was killed may have left records that never reached the device. They are in
+    // the tree, so readers would see them: bring them to the device first.
+    store.sync().map_err(io)?;
+    if head.position != 0 {
+        mark.set(Marked {
+            position: head.position,
+            hash: head.hash,
+        })
+        .map_err(io)?;
+    }
+    Ok(Opened { store, mark, head })
+}
+
+fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sled::Db, OpenError> {
+    let config = sled::Config::new()
+        .path(folder.store())
+        .cache_capacity(options.cache_bytes)
+        // Our own flush and sync are what counts; but only this thread frees old segments.
+        .flush_every_ms(Some(500));
+    let start = Instant::now();
+    loop {
+        let config = config.clone();
+        let error = match thread::spawn(move || config.open()).join() {
+            Ok(Ok(db)) => return Ok(db),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                return Err(damaged(
+                    path,
+                    "the store gave up opening its files".to_owned(),
+                ));
+            }
+        };
+        match error {
+            // We hold the lock of the folder, so no other process is meant.
+            sled::Error::Io(source)
+                if source.to_string().contains("could not acquire lock")
+                    && start.elapsed() < CLOSING_TIME_MAX =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            sled::Error::Io(source) => return Err(open_error(path, source)),
+            other => return Err(damaged(path, other.to_string())),
+        }
+    }
+}
+
+/// The head of the log, once its end was found to be whole.
+fn check(store: &Store, marked: Option<Marked>) -> Result<Head, Fault> {
+    let corrupt = |reason: String| Err(Fault::Corrupt(reason));
+    let head = match store.db.get(keys::HEAD)? {
+        Some(bytes) => match keys::decode_head(&bytes) {
+            Some(head) => head,
+            None => return corrupt("the entry that names the last record cannot be read".into()),
+        },
+        None => Head::default(),
+    };
+    let last = store.db.scan_prefix(b"r").keys().next_back().transpose()?;
+    let last = last
+        .and_then(|key| keys::record_position(&key))
+        .unwrap_or(0);
+    if last != head.position {
+        let named = head.position;
+        return corrupt(format!(
+            "it ends at record {last}, but names record {named} as its last"
+        ));
+    }
+    if let Some(marked) = marked
+        && head.position < marked.position
+    {
+        return corrupt(format!(
+            "it ends at record {}, but records up to {} had been acknowledged; its end was lost",
+            head.position, marked.position
+        ));
+    }
+    let from = head.position.saturating_sub(CHECKED_RECORDS);
+    let mut before = match from {
+        0 => Head::default(),
+        from => Head::after(&read(store, from)?),
+    };
+    for position in from + 1..=head.position {
+        let record = read(store, position)?;
+        if let Some(reason) = before.refuse(&record) {
+            return corrupt(format!("record {position} breaks the chain: {reason}"));
+        }
+        before = Head::after(&record);
+    }
+    if before != head {
+        return corrupt("its last record is not the one that it names as its last".into());
+    }
+    if let Some(marked) = marked
+        && marked.position != 0
+        && read(store, marked.position)?.hash != marked.hash
+    {
+        let position = marked.position;
+        return corrupt(format!(
+            "record {position} is not the one that had been acknowledged"
+        ));
+    }
+    Ok(head)
+}
+
+fn read(store: &Store, position: Position) -> Result<Record, Fault> {
+    let place = |reason: &str| Fault::Corrupt(format!("record {position}: {reason}"));
+    let key = keys::record(position);
+    let first = store.db.get(&key)?.ok_or_else(|| place("it is missing"))?;
+    decode(store, &key, &first, position).map_err(|fault| match fault {
+        Fault::Io(error) => Fault::Io(error),
+        Fault::Corrupt(reason) => place(&reason),
+    })
+}
+
+fn damaged(path: &Path, reason: String) -> OpenError {
+    OpenError::Damaged {
+        path: path.to_owned(),
+        reason,
+        advice: "keep a copy of the folder as it is, then restore the last backup".to_owned(),
+    }
+}

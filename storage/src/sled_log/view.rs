@@ -1,0 +1,384 @@
+//! What readers see: the durable state, and nothing of the batch that is on its way.
+//!
+//! sled shows a batch as soon as it is applied, which is before it is on the device. Waiting for
+//! the device in every read would be simple, but a sync takes as long as thousands of reads. So the
+//! writer lays an *overlay* over the tree before it applies a batch: for each index entry and claim
+//! that will change, the value it has now. Readers look there first. Records and positions above
+//! the durable head are left out. When the batch is on the device, the head moves and the overlay
+//! goes, in one step.
+//!
+//! A reader holds the view for the whole of one read of entries, so each read is of one moment.
+//! Records never change, so reading them only needs the head.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use sled::IVec;
+
+use super::folder::Store;
+use super::keys::{self, CHUNK, StreamChunk};
+use super::values::{self, ValueError};
+use crate::chain::Head;
+use crate::codec;
+use crate::log::{Direction, Entries, ReadError, ScanRange, TailSource};
+use crate::record::{Position, Record, StreamId, Version};
+
+/// The values that keys had before the batch that is on its way; `None` for no value.
+pub(super) type Overlay = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
+pub(super) struct View {
+    state: RwLock<State>,
+}
+
+struct State {
+    /// `None` once the log is closed.
+    store: Option<Arc<Store>>,
+    head: Head,
+    overlay: Overlay,
+}
+
+impl View {
+    pub(super) fn new(store: Arc<Store>, head: Head) -> Self {
+        let state = State {
+            store: Some(store),
+            head,
+            overlay: Overlay::new(),
+        };
+        Self {
+            state: RwLock::new(state),
+        }
+    }
+
+    /// Hides what is about to change. From here on the overlay answers for its keys.
+    pub(super) fn cover(&self, overlay: Overlay) {
+        self.write().overlay = overlay;
+    }
+
+    /// Shows everything up to `head`, which is on the device now.
+    pub(super) fn publish(&self, head: Head) {
+        let mut state = self.write();
+        state.head = head;
+        state.overlay.clear();
+    }
+
+    /// Lets go of the store; reads fail from here on.
+    pub(super) fn close(&self) -> Option<Arc<Store>> {
+        self.write().store.take()
+    }
+
+    pub(super) fn head(&self) -> Head {
+        self.read().head
+    }
+
+    pub(super) fn bytes_on_disk(&self) -> Result<u64, ReadError> {
+        let (store, _) = self.now()?;
+        guarded("the size", || Ok(store.db.size_on_disk()?))
+    }
+
+    pub(super) fn records(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let (store, head) = self.now()?;
+        let count = usize::try_from(head.position.saturating_sub(after)).unwrap_or(usize::MAX);
+        let mut records = Vec::with_capacity(count.min(limit).min(1024));
+        let from = keys::record(after.saturating_add(1));
+        let mut stored = store
+            .db
+            .range(from..=keys::record(head.position.max(after)));
+        for expected in (after.saturating_add(1)..=head.position).take(limit) {
+            records.push(guarded(&format!("record {expected}"), || {
+                let missing = ValueError::Broken("it is missing");
+                let (key, first) = stored.next().ok_or(missing)??;
+                if keys::record_position(&key) != Some(expected) {
+                    return Err(ValueError::Broken("it is missing").into());
+                }
+                decode(&store, &key, &first, expected)
+            })?);
+        }
+        Ok(records)
+    }
+
+    pub(super) fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
+        let (store, head) = self.now()?;
+        guarded(&format!("stream {stream}"), || {
+            for stored in store.db.scan_prefix(keys::stream(stream)).rev() {
+                let (key, value) = stored?;
+                let mut chunk = decode_chunk(&key, &value)?;
+                chunk
+                    .positions
+                    .retain(|position| *position <= head.position);
+                if !chunk.positions.is_empty() {
+                    return Ok(chunk.version());
+                }
+            }
+            Ok(0)
+        })
+    }
+
+    pub(super) fn stream(
+        &self,
+        stream: &StreamId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        let (store, head) = self.now()?;
+        let positions = guarded(&format!("stream {stream}"), || {
+            let first = after / CHUNK;
+            let from = keys::stream_chunk(stream, first);
+            let mut positions = Vec::new();
+            let mut skip = usize::try_from(after % CHUNK).unwrap_or(usize::MAX);
+            for (number, stored) in
+                (first..).zip(store.db.range(from..=keys::stream_chunk(stream, u64::MAX)))
+            {
+                let (key, value) = stored?;
+                let chunk = decode_chunk(&key, &value)?;
+                if chunk.number != number {
+                    return Err(ValueError::Broken("some of its positions are missing").into());
+                }
+                let durable = chunk
+                    .positions
+                    .iter()
+                    .filter(|place| **place <= head.position);
+                positions.extend(durable.skip(skip));
+                skip = 0;
+                if limit <= positions.len() {
+                    break;
+                }
+            }
+            positions.truncate(limit);
+            Ok(positions)
+        })?;
+        let records = positions.into_iter().zip(1..).map(|(position, place)| {
+            guarded(&format!("record {position}"), || {
+                let key = keys::record(position);
+                let first = store
+                    .db
+                    .get(&key)?
+                    .ok_or(ValueError::Broken("it is missing"))?;
+                let record = decode(&store, &key, &first, position)?;
+                if record.stream != *stream || record.version != after + place {
+                    return Err(ValueError::Broken("it is not the one its stream names").into());
+                }
+                Ok(record)
+            })
+        });
+        records.collect()
+    }
+
+    /// The value of an index entry or claim by its key in the tree.
+    pub(super) fn value(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        let state = self.read();
+        if let Some(hidden) = state.overlay.get(key) {
+            return Ok(hidden.clone());
+        }
+        let store = state.store.as_deref().ok_or_else(closed)?;
+        guarded(&place(key), || stored_value(&store.db, key))
+    }
+
+    pub(super) fn scan(
+        &self,
+        index: u8,
+        range: ScanRange<'_>,
+        limit: usize,
+        direction: Direction,
+    ) -> Result<Entries, ReadError> {
+        let Some((lower, upper)) = bounds(index, range) else {
+            return Ok(Vec::new());
+        };
+        let state = self.read();
+        let store = state.store.as_deref().ok_or_else(closed)?;
+        let mut stored = store
+            .db
+            .range::<&[u8], _>((as_slice(&lower), as_slice(&upper)));
+        let mut hidden = state
+            .overlay
+            .range::<[u8], _>((as_slice(&lower), as_slice(&upper)));
+        guarded(&format!("index {index}"), || {
+            let mut next_stored = || match direction {
+                Direction::Forward => stored.next().transpose(),
+                Direction::Backward => stored.next_back().transpose(),
+            };
+            let mut next_hidden = || match direction {
+                Direction::Forward => hidden.next(),
+                Direction::Backward => hidden.next_back(),
+            };
+            let mut entries = Vec::new();
+            let (mut tree, mut overlay) = (next_stored()?, next_hidden());
+            while entries.len() < limit {
+                // Which of the two has the next key; of a key that is in both, the overlay holds.
+                let order = match (&tree, overlay) {
+                    (None, None) => break,
+                    (Some(_), None) => std::cmp::Ordering::Less,
+                    (None, Some(_)) => std::cmp::Ordering::Greater,
+                    (Some((key, _)), Some((hidden, _))) => match direction {
+                        Direction::Forward => key.as_ref().cmp(hidden),
+                        Direction::Backward => hidden.as_slice().cmp(key),
+                    },
+                };
+                if order.is_lt() {
+                    if let Some((key, first)) = &tree {
+                        let value = values::assemble(&store.db, key, first)?.into_owned();
+                        entries.push((key[2..].to_vec(), value));
+                    }
+                    tree = next_stored()?;
+                    continue;
+                }
+                if let Some((key, Some(value))) = overlay {
+                    entries.push((key[2..].to_vec(), value.clone()));
+                }
+                overlay = next_hidden();
+                if order.is_eq() {
+                    tree = next_stored()?;
+                }
+            }
+            Ok(entries)
+        })
+    }
+
+    fn now(&self) -> Result<(Arc<Store>, Head), ReadError> {
+        let state = self.read();
+        Ok((state.store.clone().ok_or_else(closed)?, state.head))
+    }
+
+    // Every change under the lock is a plain assignment, so a poisoned lock guards a whole state.
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TailSource for View {
+    fn read_tail(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
+        if self.read().store.is_none() {
+            return Ok(Vec::new());
+        }
+        self.records(after, limit)
+    }
+}
+
+/// The value under a key of the tree, overlay aside.
+pub(super) fn stored_value(db: &sled::Db, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    let Some(first) = db.get(key)? else {
+        return Ok(None);
+    };
+    Ok(Some(values::assemble(db, key, &first)?.into_owned()))
+}
+
+/// The last chunk of a stream in the tree, durable or not.
+pub(super) fn last_chunk(db: &sled::Db, stream: &StreamId) -> Result<StreamChunk, Fault> {
+    match db
+        .scan_prefix(keys::stream(stream))
+        .next_back()
+        .transpose()?
+    {
+        Some((key, value)) => decode_chunk(&key, &value),
+        None => Ok(StreamChunk::default()),
+    }
+}
+
+fn decode_chunk(key: &[u8], value: &[u8]) -> Result<StreamChunk, Fault> {
+    let chunk = keys::chunk_number(key).and_then(|number| StreamChunk::decode(number, value));
+    chunk.ok_or(ValueError::Broken("its positions cannot be read").into())
+}
+
+/// The record whose first piece is `first`, which must be the one at `position`.
+pub(super) fn decode(
+    store: &Store,
+    key: &[u8],
+    first: &IVec,
+    position: Position,
+) -> Result<Record, Fault> {
+    let bytes: Cow<'_, [u8]> = values::assemble(&store.db, key, first)?;
+    let record = codec::decode(&bytes).map_err(|error| Fault::Corrupt(error.to_string()))?;
+    if record.position != position {
+        return Err(ValueError::Broken("it is another record").into());
+    }
+    Ok(record)
+}
+
+type KeyBound = Bound<Vec<u8>>;
+
+/// The bounds of a scan in the tree; `None` where nothing can lie between them.
+fn bounds(index: u8, range: ScanRange<'_>) -> Option<(KeyBound, KeyBound)> {
+    let prefix = keys::entry(index, range.prefix);
+    // Never empty: an index key starts with a letter that has keys above it.
+    let end = keys::after_prefix(&prefix)?;
+    let lower = match range.above.map(|above| keys::entry(index, above)) {
+        Some(above) if prefix <= above => Bound::Excluded(above),
+        Some(_) | None => Bound::Included(prefix),
+    };
+    let upper = match range.below.map(|below| keys::entry(index, below)) {
+        Some(below) if below < end => below,
+        Some(_) | None => end,
+    };
+    let (Bound::Included(start) | Bound::Excluded(start)) = &lower else {
+        return None;
+    };
+    (*start < upper).then_some((lower, Bound::Excluded(upper)))
+}
+
+fn as_slice(bound: &KeyBound) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
+/// A key of the tree in words.
+fn place(key: &[u8]) -> String {
+    match key {
+        [b'i', index, key @ ..] => format!("index {index}, key {}", key.escape_ascii()),
+        [_, key @ ..] => format!("claim {}", key.escape_ascii()),
+        [] => "an empty key".to_owned(),
+    }
+}
+
+fn closed() -> ReadError {
+    ReadError::Io(io::Error::other("the log is closed"))
+}
+
+/// What can go wrong below a read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The device failed.
+    Io(io::Error),
+    /// The content is not what was written.
+    Corrupt(String),
+}
+
+impl From<sled::Error> for Fault {
+    fn from(error: sled::Error) -> Self {
+        match error {
+            sled::Error::Io(error) => Self::Io(error),
+            other => Self::Corrupt(other.to_string()),
+        }
+    }
+}
+
+impl From<ValueError> for Fault {
+    fn from(error: ValueError) -> Self {
+        match error {
+            ValueError::Sled(error) => error.into(),
+            ValueError::Broken(reason) => Self::Corrupt(reason.to_owned()),
+        }
+    }
+}
+
+/// Runs a read; sled panics on some kinds of damage, which is an answer too.
+fn guarded<T>(place: &str, read: impl FnOnce() -> Result<T, Fault>) -> Result<T, ReadError> {
+    let place = || place.to_owned();
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(Fault::Io(error))) => Err(ReadError::Io(error)),
+        Ok(Err(Fault::Corrupt(reason))) => Err(ReadError::Corrupt {
+            place: place(),
+            reason,
+        }),
+        Err(_) => Err(ReadError::Corrupt {
+            place: place(),
+            reason: "the store gave up reading it".into(),
+        }),
+    }
+}
