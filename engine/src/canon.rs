@@ -1,10 +1,19 @@
 //! Canonical JSON and digests (invariant I13).
 
+mod number;
+mod read;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::str::FromStr;
 
 use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
+
+pub use read::{
+    JsonError, Spans, line_and_column, parse_answer, parse_spanned, parse_strict, pointer_push,
+};
 
 /// A SHA-256 digest, written `sha256:` and 64 lowercase hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -61,6 +70,11 @@ impl CanonicalJson {
     pub fn of(value: &serde_json::Value) -> Self {
         // Canonicalising fails only on what a `Value` cannot hold (NaN, keys that are no strings).
         Self(serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string()))
+    }
+
+    /// Reads a text strictly, see [`parse_strict`], and brings it into canonical form.
+    pub fn parse_strict(bytes: &[u8]) -> Result<Self, JsonError> {
+        parse_strict(bytes).map(|value| Self::of(&value))
     }
 
     /// The canonical text.
