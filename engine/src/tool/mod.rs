@@ -1,4 +1,46 @@
 //! The tools file and what a definition can do.
+//!
+//! A [`ToolsFile`] is read whole or not at all: every mistake is reported at once, with its place
+//! (see [`ToolsFileError`]). What it defines is pinned: a [`Tool`] never changes, and its digest
+//! covers everything the file says of it, so that a vote can bind to it.
+//!
+//! * `source`, `fields`, `problem`: text, places, mistakes · `read`, `read_http`, `lint`: from there
+//!   to a definition · `definition`, `http`: what a definition is
+//! * `template`, `values`, `request`, `render`: placeholders, escaped for where they land · `rule`: CEL · `schema`: JSON
+//!   Schema · `policy`: what the rules of a definition say about one call
+//!
+//! Arguments are values, never templates (a brace in an argument is a brace), and they never choose
+//! the scheme, host or port of a call (invariant I17).
 
-/// The tools that exist.
-pub struct Registry {}
+mod definition;
+mod duration;
+mod fields;
+mod file;
+mod http;
+mod lint;
+mod money;
+mod policy;
+mod problem;
+mod read;
+mod read_http;
+mod render;
+mod request;
+mod rule;
+mod schema;
+mod source;
+mod template;
+mod values;
+
+pub use definition::{
+    ApprovalPolicy, ApprovalRule, Check, Execute, Mode, OnMismatch, Precondition, Retry,
+    StateQuery, StatusSet, Tool,
+};
+pub use duration::{DurationError, parse as parse_duration};
+pub use file::{Registry, ToolsFile};
+pub use http::{Auth, HttpCall, Method, Origin, SecretRef, resolve_etag};
+pub use policy::differences;
+pub use problem::{Problem, ToolsFileError, Warning};
+pub use rule::{Rule, RuleError};
+pub use schema::{ArgError, Schema};
+pub use source::Format;
+pub use values::{Context, RenderError, StateView};

@@ -1,0 +1,269 @@
+//! Rules: CEL expressions that say yes or no.
+//!
+//! Compiled when the file is loaded. Bounded at both ends: the text in length, nesting and loops,
+//! the input in the number of its values, so that no rule hangs. A rule that fails is an error and
+//! never an answer; what that means is for whoever asked.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use cel::common::ast::{EntryExpr, Expr};
+use cel::{Context, IdedExpr, Program};
+use serde_json::Value;
+
+use crate::limits::{
+    RULE_BYTES_MAX, RULE_DEPTH_MAX, RULE_LOOPS_MAX, RULE_STEPS_MAX, RULE_VALUES_MAX,
+};
+
+/// Why a rule gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the rule `{rule}` could not be evaluated: {message}")]
+pub struct RuleError {
+    /// Its source.
+    pub rule: String,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// A compiled rule.
+#[derive(Debug)]
+pub struct Rule {
+    source: String,
+    program: Program,
+    loops: usize,
+}
+
+impl Rule {
+    /// Compiles a rule that may read `variables`, or says what is wrong with it.
+    pub(super) fn compile(source: &str, variables: &[&str]) -> Result<Self, String> {
+        if RULE_BYTES_MAX < source.len() {
+            return Err(format!("the rule is longer than {RULE_BYTES_MAX} bytes"));
+        }
+        if source.trim().is_empty() {
+            return Err("the rule is empty".to_owned());
+        }
+        if RULE_DEPTH_MAX < nesting(source) {
+            return Err(format!(
+                "the rule is nested more than {RULE_DEPTH_MAX} deep"
+            ));
+        }
+        // The parser is generated code that has panicked on odd input before.
+        let program = catch_unwind(AssertUnwindSafe(|| Program::compile(source)))
+            .map_err(|_| "the rule is not a CEL expression".to_owned())?
+            .map_err(|errors| {
+                let first = errors.errors.first();
+                let text = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
+                format!("the rule is not a CEL expression: {}", shorten(&text))
+            })?;
+        let references = program.references();
+        if let Some(function) = references
+            .functions()
+            .into_iter()
+            .find(|name| !known_function(name))
+        {
+            return Err(format!("there is no function {function}"));
+        }
+        let mut bound = Vec::new();
+        let loops = loops(program.expression(), &mut bound);
+        if RULE_LOOPS_MAX < loops {
+            return Err(format!(
+                "the rule has more than {RULE_LOOPS_MAX} loops inside one another"
+            ));
+        }
+        let mut free: Vec<&str> = references.variables();
+        free.sort_unstable();
+        if let Some(name) = free.into_iter().find(|name| {
+            !variables.contains(name) && !bound.iter().any(|b| b == name) && !name.starts_with('@')
+        }) {
+            let suggestion = super::problem::nearest(name, variables.iter().copied())
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let there = variables.join(", ");
+            return Err(format!(
+                "there is no {name} here, a rule reads {there}{suggestion}"
+            ));
+        }
+        Ok(Self {
+            source: source.to_owned(),
+            program,
+            loops,
+        })
+    }
+
+    /// Its text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether it holds. The input is given by name.
+    pub(super) fn holds(&self, input: &[(&str, &Value)]) -> Result<bool, RuleError> {
+        let fail = |message: String| RuleError {
+            rule: self.source.clone(),
+            message,
+        };
+        let values: usize = input.iter().map(|(_, value)| count(value)).sum();
+        let steps =
+            u32::try_from(self.loops).map_or(usize::MAX, |loops| values.saturating_pow(loops));
+        if RULE_VALUES_MAX < values || RULE_STEPS_MAX < steps {
+            return Err(fail(format!("its input is too large ({values} values)")));
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut context = Context::default();
+            for (name, value) in input {
+                context.add_variable_from_value(*name, to_cel(value));
+            }
+            self.program.execute(&context)
+        }));
+        match outcome {
+            Ok(Ok(cel::Value::Bool(answer))) => Ok(answer),
+            Ok(Ok(other)) => Err(fail(format!(
+                "it gives a value of type {}, not yes or no",
+                other.type_of()
+            ))),
+            Ok(Err(error)) => Err(fail(shorten(&error.to_string()))),
+            Err(_) => Err(fail("the evaluation failed inside".to_owned())),
+        }
+    }
+}
+
+/// A JSON value as CEL sees it. Whole numbers are `int`, all others `double`.
+fn to_cel(value: &Value) -> cel::Value {
+    match value {
+        Value::Null => cel::Value::Null,
+        Value::Bool(flag) => cel::Value::Bool(*flag),
+        Value::Number(number) => number.as_i64().map_or_else(
+            || cel::Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+            cel::Value::Int,
+        ),
+        Value::String(text) => cel::Value::String(Arc::new(text.clone())),
+        Value::Array(items) => cel::Value::List(Arc::new(items.iter().map(to_cel).collect())),
+        Value::Object(map) => {
+            let map: HashMap<String, cel::Value> = map
+                .iter()
+                .map(|(key, value)| (key.clone(), to_cel(value)))
+                .collect();
+            cel::Value::Map(map.into())
+        }
+    }
+}
+
+/// How many values a value consists of.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(map) => map.values().map(count).sum(),
+        Value::String(text) => text.len() / 64,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// How deep brackets, and runs of operators that the parser recurses on, are nested; a rough upper
+/// bound that leaves out what stands in quotes.
+fn nesting(source: &str) -> usize {
+    let (mut depth, mut deepest, mut run): (usize, usize, usize) = (0, 0, 0);
+    let mut quote = None;
+    let mut chars = source.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => {
+                chars.next();
+            }
+            (Some(open), c) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '!' | '-' | '?') => run += 1,
+            (None, _) => {}
+        }
+        deepest = deepest.max(depth + run);
+    }
+    deepest
+}
+
+/// How many loops are inside one another; collects the names that loops bind.
+fn loops(node: &IdedExpr, bound: &mut Vec<String>) -> usize {
+    let mut deepest = |nodes: &[&IdedExpr]| {
+        nodes
+            .iter()
+            .map(|node| loops(node, bound))
+            .max()
+            .unwrap_or(0)
+    };
+    match &node.expr {
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => 0,
+        Expr::Select(select) => deepest(&[&select.operand]),
+        Expr::Call(call) => {
+            let args: Vec<&IdedExpr> = call.args.iter().chain(call.target.as_deref()).collect();
+            deepest(&args)
+        }
+        Expr::List(list) => deepest(&list.elements.iter().collect::<Vec<_>>()),
+        Expr::Map(map) => deepest(&entries(&map.entries)),
+        Expr::Struct(fields) => deepest(&entries(&fields.entries)),
+        Expr::Comprehension(one) => {
+            let inside = deepest(&[&one.loop_cond, &one.loop_step]) + 1;
+            let around = deepest(&[&one.iter_range, &one.accu_init, &one.result]);
+            bound.push(one.iter_var.clone());
+            bound.extend(one.iter_var2.clone());
+            bound.push(one.accu_var.clone());
+            inside.max(around)
+        }
+    }
+}
+
+fn entries(entries: &[cel::common::ast::IdedEntryExpr]) -> Vec<&IdedExpr> {
+    entries
+        .iter()
+        .flat_map(|entry| match &entry.expr {
+            EntryExpr::StructField(field) => vec![&field.value],
+            EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+        })
+        .collect()
+}
+
+fn known_function(name: &str) -> bool {
+    // Operators are functions with names such as `_>_`, `!_` and `@in`.
+    let operator = name.starts_with(['_', '!', '-', '@']);
+    operator
+        || [
+            "size",
+            "contains",
+            "startsWith",
+            "endsWith",
+            "matches",
+            "string",
+            "int",
+            "uint",
+            "double",
+            "bool",
+            "bytes",
+            "duration",
+            "timestamp",
+            "type",
+            "dyn",
+            "has",
+            "max",
+            "min",
+            "getFullYear",
+            "getMonth",
+            "getDate",
+            "getDayOfMonth",
+            "getDayOfWeek",
+            "getDayOfYear",
+            "getHours",
+            "getMinutes",
+            "getSeconds",
+            "getMilliseconds",
+        ]
+        .contains(&name)
+}
+
+/// Errors of the interpreter quote values, which may be long.
+fn shorten(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let mut short: String = text.chars().take(CHARS_MAX).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
