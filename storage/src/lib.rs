@@ -4,14 +4,16 @@
 //! stream (one action, one person, one run) and has a dense position in the log and a dense version
 //! in its stream. The store knows nothing of what a body means.
 //!
-//! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk,
-//! [`memory`] in memory for tests.
+//! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk, [`memory`]
+//! in memory for tests, [`faulty`] breaks any of them on purpose, and [`conformance`] is the suite
+//! that every implementation passes. [`verify`] checks the hash chain.
 
 pub mod batch;
 pub mod bounds;
 pub mod chain;
 pub mod codec;
 pub mod conformance;
+pub mod faulty;
 pub mod log;
 pub mod memory;
 pub mod record;

@@ -16,10 +16,10 @@ use tracing::{error, warn};
 
 use super::folder::Store;
 use super::group::{Group, Refusal, Tails, Write};
-use super::mark::{Mark, Marked};
+use super::keys::Tip;
+use super::mark::Mark;
 use super::view::{Fault, View};
 use crate::batch::Batch;
-use crate::chain::Head;
 use crate::log::{AppendError, Appended};
 use crate::record::Position;
 
@@ -53,7 +53,7 @@ pub(super) struct Committer {
     pub(super) view: Arc<View>,
     pub(super) counters: Arc<Counters>,
     pub(super) mark: Mark,
-    pub(super) head: Head,
+    pub(super) tip: Tip,
     pub(super) tails: Tails,
     pub(super) publish: watch::Sender<Position>,
     /// Why nothing is written any more, once that is so (invariant I22).
@@ -142,7 +142,7 @@ impl Committer {
         let size = u32::try_from(batches.len()).unwrap_or(u32::MAX);
         let mut answers = Vec::with_capacity(batches.len());
         let store = Arc::clone(&self.store);
-        let mut group = Group::new(&store.db, &mut self.tails, self.head);
+        let mut group = Group::new(&store.db, &mut self.tails, self.tip);
         for batch in batches {
             answers.push(match group.add(batch) {
                 Ok(appended) => Ok(appended),
@@ -151,7 +151,7 @@ impl Committer {
             });
         }
         let Write {
-            head,
+            tip,
             overlay,
             batch,
         } = group.finish();
@@ -163,16 +163,10 @@ impl Committer {
             store.sync().map_err(Fault::Io)?;
             histogram!("holdpoint_store_sync_seconds").record(start.elapsed());
             self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-            if head.position != self.head.position {
-                let marked = Marked {
-                    position: head.position,
-                    hash: head.hash,
-                };
-                self.mark.set(marked).map_err(Fault::Io)?;
-            }
-            self.head = head;
-            self.view.publish(head);
-            self.publish.send_replace(head.position);
+            self.mark.set(&tip).map_err(Fault::Io)?;
+            self.tip = tip;
+            self.view.publish(tip.head);
+            self.publish.send_replace(tip.head.position);
         }
         let applied = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
         self.counters.batches.fetch_add(applied, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sled::Db;
 
-use super::keys::{self, StreamChunk};
+use super::keys::{self, StreamChunk, Tip};
 use super::values;
 use super::view::{Fault, Overlay, last_chunk, stored_value};
 use crate::batch::Batch;
@@ -76,6 +76,8 @@ pub(super) struct Group<'a> {
     db: &'a Db,
     tails: &'a mut Tails,
     head: Head,
+    /// How many groups were written before this one.
+    groups: u64,
     records: Vec<(Position, Vec<u8>)>,
     chunks: BTreeMap<Vec<u8>, Vec<u8>>,
     changes: BTreeMap<Vec<u8>, Change>,
@@ -83,8 +85,8 @@ pub(super) struct Group<'a> {
 
 /// What a group comes to.
 pub(super) struct Write {
-    /// The head once it is written.
-    pub(super) head: Head,
+    /// Where the log ends once it is written.
+    pub(super) tip: Tip,
     /// What readers go on seeing until it is durable.
     pub(super) overlay: Overlay,
     /// The write itself; `None` where the group changes nothing.
@@ -92,13 +94,15 @@ pub(super) struct Write {
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(db: &'a Db, tails: &'a mut Tails, head: Head) -> Self {
+    pub(super) fn new(db: &'a Db, tails: &'a mut Tails, tip: Tip) -> Self {
         tails.trim();
         let (records, chunks, changes) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let Tip { head, groups } = tip;
         Self {
             db,
             tails,
             head,
+            groups,
             records,
             chunks,
             changes,
@@ -245,11 +249,13 @@ impl<'a> Group<'a> {
             }
             overlay.insert(key, change.old);
         }
-        if !self.records.is_empty() {
-            batch.insert(keys::HEAD, keys::encode_head(&self.head));
-        }
-        Write {
+        let tip = Tip {
             head: self.head,
+            groups: self.groups + u64::from(!empty),
+        };
+        batch.insert(keys::TIP, tip.encode());
+        Write {
+            tip,
             overlay,
             batch: (!empty).then_some(batch),
         }

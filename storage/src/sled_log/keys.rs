@@ -2,7 +2,7 @@
 //!
 //! | first byte | key | value |
 //! |---|---|---|
-//! | `h` | — | position, hash and time of the last record |
+//! | `h` | — | [`Tip`]: the last record, and how many groups were written |
 //! | `r` | position | a record ([`crate::codec`]), as in [`super::values`] |
 //! | `s` | stream, 0, chunk number | positions of up to [`CHUNK`] records of the stream |
 //! | `i` | index, key | an index entry, as in [`super::values`] |
@@ -18,9 +18,9 @@ use crate::record::{Hash, Position, StreamId, Version};
 /// How many records of a stream share one key.
 pub(super) const CHUNK: u64 = 128;
 
-pub(super) const HEAD: &[u8] = b"h";
+pub(super) const TIP: &[u8] = b"h";
 
-const HEAD_BYTES: usize = 8 + 32 + 8;
+const TIP_BYTES: usize = 8 + 32 + 8 + 8;
 
 pub(super) fn record(position: Position) -> Vec<u8> {
     [b"r".as_slice(), &position.to_be_bytes()].concat()
@@ -69,26 +69,46 @@ pub(super) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(next)
 }
 
-pub(super) fn encode_head(head: &Head) -> Vec<u8> {
-    let time_ms = head.time_ms.unwrap_or(0).to_be_bytes();
-    [
-        head.position.to_be_bytes().as_slice(),
-        &head.hash.0,
-        &time_ms,
-    ]
-    .concat()
+/// Where the log ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tip {
+    /// The last record.
+    pub(super) head: Head,
+    /// How many groups were ever written, with records or without.
+    pub(super) groups: u64,
 }
 
-/// The head in `bytes`; `None` where they are not one.
-pub(super) fn decode_head(bytes: &[u8]) -> Option<Head> {
-    let bytes: &[u8; HEAD_BYTES] = bytes.try_into().ok()?;
-    let (position, rest) = bytes.split_first_chunk()?;
-    let (hash, time_ms) = rest.split_first_chunk()?;
-    Some(Head {
-        position: Position::from_be_bytes(*position),
-        hash: Hash(*hash),
-        time_ms: Some(i64::from_be_bytes(time_ms.try_into().ok()?)),
-    })
+impl Tip {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Head {
+            position,
+            hash,
+            time_ms,
+        } = self.head;
+        // Without a record there is no time, and the position says so.
+        let time_ms = time_ms.unwrap_or(0).to_be_bytes();
+        let (position, groups) = (position.to_be_bytes(), self.groups.to_be_bytes());
+        [position.as_slice(), &hash.0, &time_ms, &groups].concat()
+    }
+
+    /// The tip in `bytes`; `None` where they are not one.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; TIP_BYTES] = bytes.try_into().ok()?;
+        let (position, rest) = bytes.split_first_chunk()?;
+        let (hash, rest) = rest.split_first_chunk()?;
+        let (time_ms, groups) = rest.split_first_chunk()?;
+        let position = Position::from_be_bytes(*position);
+        let time_ms = (position != 0).then_some(i64::from_be_bytes(*time_ms));
+        let head = Head {
+            position,
+            hash: Hash(*hash),
+            time_ms,
+        };
+        Some(Self {
+            head,
+            groups: u64::from_be_bytes(groups.try_into().ok()?),
+        })
+    }
 }
 
 /// One chunk of a stream: the positions of its records, in order.

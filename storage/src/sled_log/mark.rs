@@ -11,6 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use super::keys::Tip;
 use crate::record::{Hash, Position};
 
 const SLOT_BYTES: usize = 64;
@@ -22,11 +23,15 @@ pub(super) struct Mark {
     slot: u8,
 }
 
-/// What a mark says: the log had been acknowledged up to this record.
+/// What a mark says: the log had been acknowledged up to here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marked {
+    /// The last record.
     pub(super) position: Position,
+    /// Its hash.
     pub(super) hash: Hash,
+    /// The groups written, as in [`Tip`].
+    pub(super) groups: u64,
 }
 
 impl Mark {
@@ -43,15 +48,15 @@ impl Mark {
             .take(2 * SLOT_BYTES as u64)
             .read_to_end(&mut bytes)?;
         let slots = bytes.chunks(SLOT_BYTES).filter_map(decode);
-        let latest = slots.max_by_key(|marked| marked.position);
+        let latest = slots.max_by_key(|marked| marked.groups);
         Ok((Self { file, slot: 0 }, latest))
     }
 
-    /// Notes that the log is acknowledged up to `marked`.
-    pub(super) fn set(&mut self, marked: Marked) -> io::Result<()> {
+    /// Notes that the log is acknowledged up to `tip`.
+    pub(super) fn set(&mut self, tip: &Tip) -> io::Result<()> {
         self.file
             .seek(SeekFrom::Start(u64::from(self.slot) * SLOT_BYTES as u64))?;
-        self.file.write_all(&encode(marked))?;
+        self.file.write_all(&encode(tip))?;
         self.slot = 1 - self.slot;
         Ok(())
     }
@@ -62,11 +67,12 @@ impl Mark {
     }
 }
 
-fn encode(marked: Marked) -> [u8; SLOT_BYTES] {
+fn encode(tip: &Tip) -> [u8; SLOT_BYTES] {
     let mut slot = [0; SLOT_BYTES];
     slot[..8].copy_from_slice(&MAGIC);
-    slot[8..16].copy_from_slice(&marked.position.to_be_bytes());
-    slot[16..48].copy_from_slice(&marked.hash.0);
+    slot[8..16].copy_from_slice(&tip.head.position.to_be_bytes());
+    slot[16..48].copy_from_slice(&tip.head.hash.0);
+    slot[48..56].copy_from_slice(&tip.groups.to_be_bytes());
     let checksum = crc32fast::hash(&slot[..60]);
     slot[60..].copy_from_slice(&checksum.to_be_bytes());
     slot
@@ -80,10 +86,12 @@ fn decode(slot: &[u8]) -> Option<Marked> {
     }
     let rest = content.strip_prefix(&MAGIC)?;
     let (position, rest) = rest.split_first_chunk()?;
-    let (hash, _) = rest.split_first_chunk()?;
+    let (hash, rest) = rest.split_first_chunk()?;
+    let (groups, _) = rest.split_first_chunk()?;
     Some(Marked {
         position: Position::from_be_bytes(*position),
         hash: Hash(*hash),
+        groups: u64::from_be_bytes(*groups),
     })
 }
 
@@ -97,18 +105,24 @@ mod tests {
         let path = folder.path().join("mark");
         let (mut mark, found) = Mark::open(&path).expect("opens");
         assert_eq!(found, None);
-        let marks = [1, 2, 3].map(|position| Marked {
-            position,
-            hash: Hash([7; 32]),
-        });
-        for marked in marks {
-            mark.set(marked).expect("writes");
+        for groups in 1..=3 {
+            mark.set(&Tip {
+                groups,
+                ..Tip::default()
+            })
+            .expect("writes");
         }
-        assert_eq!(Mark::open(&path).expect("opens").1, Some(marks[2]));
+        let found = || {
+            Mark::open(&path)
+                .expect("opens")
+                .1
+                .map(|marked| marked.groups)
+        };
+        assert_eq!(found(), Some(3));
 
         let mut bytes = std::fs::read(&path).expect("reads");
         bytes[20] ^= 1; // The first slot, which holds the latest.
         std::fs::write(&path, bytes).expect("writes");
-        assert_eq!(Mark::open(&path).expect("opens").1, Some(marks[1]));
+        assert_eq!(found(), Some(2));
     }
 }

@@ -85,10 +85,10 @@ impl SledLog {
     /// large log for seconds.
     pub fn open(path: impl AsRef<Path>, options: &SledOptions) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let Opened { store, mark, head } = open::open(path, options)?;
-        let view = Arc::new(View::new(Arc::clone(&store), head));
+        let Opened { store, mark, tip } = open::open(path, options)?;
+        let view = Arc::new(View::new(Arc::clone(&store), tip.head));
         let counters = Arc::new(Counters::default());
-        let (publish, durable) = watch::channel(head.position);
+        let (publish, durable) = watch::channel(tip.head.position);
         let (alive, ended) = watch::channel(());
         let (queue, requests) = mpsc::channel(GROUP_MAX);
         let committer = Committer {
@@ -96,7 +96,7 @@ impl SledLog {
             view: Arc::clone(&view),
             counters: Arc::clone(&counters),
             mark,
-            head,
+            tip,
             tails: Tails::default(),
             publish,
             stopped: None,

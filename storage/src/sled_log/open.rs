@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::SledOptions;
 use super::folder::{Folder, State, Store, open_error};
-use super::keys;
+use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
 use super::view::{Fault, decode};
 use crate::chain::Head;
@@ -27,7 +27,7 @@ const CLOSING_TIME_MAX: Duration = Duration::from_secs(5);
 pub(super) struct Opened {
     pub(super) store: Arc<Store>,
     pub(super) mark: Mark,
-    pub(super) head: Head,
+    pub(super) tip: Tip,
 }
 
 pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenError> {
@@ -63,8 +63,8 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
     let checking = Arc::clone(&store);
     // On a thread of its own, because sled panics on some kinds of damage.
     let checked = thread::spawn(move || check(&checking, marked)).join();
-    let head = match checked {
-        Ok(Ok(head)) => head,
+    let tip = match checked {
+        Ok(Ok(tip)) => tip,
         Ok(Err(Fault::Io(source))) => return Err(io(source)),
         Ok(Err(Fault::Corrupt(reason))) => return Err(damaged(path, reason)),
         Err(_) => {
@@ -74,20 +74,14 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
             ));
         }
     };
-    if marked.is_none() && head.position != 0 {
+    if marked.is_none() && tip.groups != 0 {
         warn!("there is no valid high-water mark; a loss at the end of the log would not show");
     }
     // A process that was killed may have left records that never reached the device. They are in
     // the tree, so readers would see them: bring them to the device first.
     store.sync().map_err(io)?;
-    if head.position != 0 {
-        mark.set(Marked {
-            position: head.position,
-            hash: head.hash,
-        })
-        .map_err(io)?;
-    }
-    Ok(Opened { store, mark, head })
+    mark.set(&tip).map_err(io)?;
+    Ok(Opened { store, mark, tip })
 }
 
 fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sled::Db, OpenError> {
@@ -123,16 +117,17 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sle
     }
 }
 
-/// The head of the log, once its end was found to be whole.
-fn check(store: &Store, marked: Option<Marked>) -> Result<Head, Fault> {
+/// Where the log ends, once its end was found to be whole.
+fn check(store: &Store, marked: Option<Marked>) -> Result<Tip, Fault> {
     let corrupt = |reason: String| Err(Fault::Corrupt(reason));
-    let head = match store.db.get(keys::HEAD)? {
-        Some(bytes) => match keys::decode_head(&bytes) {
-            Some(head) => head,
+    let tip = match store.db.get(keys::TIP)? {
+        Some(bytes) => match Tip::decode(&bytes) {
+            Some(tip) => tip,
             None => return corrupt("the entry that names the last record cannot be read".into()),
         },
-        None => Head::default(),
+        None => Tip::default(),
     };
+    let head = tip.head;
     let last = store.db.scan_prefix(b"r").keys().next_back().transpose()?;
     let last = last
         .and_then(|key| keys::record_position(&key))
@@ -149,6 +144,14 @@ fn check(store: &Store, marked: Option<Marked>) -> Result<Head, Fault> {
         return corrupt(format!(
             "it ends at record {}, but records up to {} had been acknowledged; its end was lost",
             head.position, marked.position
+        ));
+    }
+    if let Some(marked) = marked
+        && tip.groups < marked.groups
+    {
+        let missing = marked.groups - tip.groups;
+        return corrupt(format!(
+            "the last {missing} writes that had been acknowledged were lost"
         ));
     }
     let from = head.position.saturating_sub(CHECKED_RECORDS);
@@ -175,7 +178,7 @@ fn check(store: &Store, marked: Option<Marked>) -> Result<Head, Fault> {
             "record {position} is not the one that had been acknowledged"
         ));
     }
-    Ok(head)
+    Ok(tip)
 }
 
 fn read(store: &Store, position: Position) -> Result<Record, Fault> {

@@ -1,0 +1,207 @@
+//! A log that fails on purpose, around any other (faults D2 and P1, as seen by the engine).
+//!
+//! A fault is set for the next append, or drawn for each by a seed. After a fault that leaves
+//! something unknown the log has stopped, as a real one has (invariant I22), until
+//! [`FaultyLog::heal`].
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::batch::Batch;
+use crate::conformance::history::Draw;
+use crate::log::{
+    AppendError, Appended, Direction, Entries, EventLog, ReadError, ScanRange, Stats, Subscription,
+};
+use crate::record::{Position, Record, StreamId, Version};
+
+/// What goes wrong with an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no room. Nothing is written, and the next append may succeed.
+    Full,
+    /// The write fails before anything is written. The caller is told [`AppendError::Io`].
+    CrashBefore,
+    /// The write succeeds, the answer is lost. The caller is told [`AppendError::Io`] too, and
+    /// cannot know the difference.
+    CrashAfter,
+}
+
+/// A log around `inner` that fails when told to. See the [module](self).
+pub struct FaultyLog<L> {
+    inner: Arc<L>,
+    plan: Mutex<Plan>,
+}
+
+struct Plan {
+    /// The next fault, and how many appends go well before it.
+    next: Option<(u64, Fault)>,
+    /// Draws a fault for about one in `one_in` appends.
+    drawn: Option<(Draw, u64)>,
+    stopped: bool,
+    faults: u64,
+}
+
+impl<L: EventLog> FaultyLog<L> {
+    /// A log that works until it is told otherwise.
+    pub fn new(inner: Arc<L>) -> Self {
+        let plan = Plan {
+            next: None,
+            drawn: None,
+            stopped: false,
+            faults: 0,
+        };
+        Self {
+            inner,
+            plan: Mutex::new(plan),
+        }
+    }
+
+    /// A log in which about one in `one_in` appends (at least 1) fails, in a way that the seed
+    /// decides.
+    pub fn drawn(inner: Arc<L>, seed: u64, one_in: u64) -> Self {
+        let log = Self::new(inner);
+        log.plan().drawn = Some((Draw::new(seed), one_in.max(1)));
+        log
+    }
+
+    /// Sets the fault that strikes after `successes` more appends.
+    pub fn fail_after(&self, successes: u64, fault: Fault) {
+        self.plan().next = Some((successes, fault));
+    }
+
+    /// Ends every fault that was set or drawn, and starts a stopped log again, as opening it again
+    /// would.
+    pub fn heal(&self) {
+        let mut plan = self.plan();
+        (plan.next, plan.drawn, plan.stopped) = (None, None, false);
+    }
+
+    /// Starts a stopped log again and goes on with the plan of faults.
+    pub fn restart(&self) {
+        self.plan().stopped = false;
+    }
+
+    /// Whether a fault has stopped the log.
+    pub fn has_stopped(&self) -> bool {
+        self.plan().stopped
+    }
+
+    /// How many faults have struck.
+    pub fn faults(&self) -> u64 {
+        self.plan().faults
+    }
+
+    /// The log inside.
+    pub fn inner(&self) -> &Arc<L> {
+        &self.inner
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Plan {
+    fn strike(&mut self) -> Option<Fault> {
+        let set = match &mut self.next {
+            Some((0, fault)) => {
+                let fault = *fault;
+                self.next = None;
+                Some(fault)
+            }
+            Some((successes, _)) => {
+                *successes -= 1;
+                None
+            }
+            None => None,
+        };
+        let fault = set.or_else(|| {
+            let (draw, one_in) = self.drawn.as_mut()?;
+            (draw.below(*one_in) == 0).then(|| match draw.below(3) {
+                0 => Fault::Full,
+                1 => Fault::CrashBefore,
+                _ => Fault::CrashAfter,
+            })
+        });
+        self.faults += u64::from(fault.is_some());
+        self.stopped |= matches!(fault, Some(Fault::CrashBefore | Fault::CrashAfter));
+        fault
+    }
+}
+
+#[async_trait]
+impl<L: EventLog> EventLog for FaultyLog<L> {
+    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
+        let fault = {
+            let mut plan = self.plan();
+            if plan.stopped {
+                return Err(AppendError::Stopped {
+                    reason: "an injected fault".to_owned(),
+                });
+            }
+            plan.strike()
+        };
+        let lost = || Err(AppendError::Io(io::Error::other("an injected fault")));
+        match fault {
+            None => self.inner.append(batch).await,
+            Some(Fault::Full) => Err(AppendError::Full {
+                reason: "an injected fault".to_owned(),
+            }),
+            Some(Fault::CrashBefore) => lost(),
+            Some(Fault::CrashAfter) => {
+                // Whether it was applied or refused: the caller does not learn it.
+                drop(self.inner.append(batch).await);
+                lost()
+            }
+        }
+    }
+
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.inner.read_stream(stream, after, limit)
+    }
+
+    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
+        self.inner.stream_version(stream)
+    }
+
+    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
+        self.inner.read_all(after, limit)
+    }
+
+    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.inner.get(index, key)
+    }
+
+    fn scan(
+        &self,
+        index: u8,
+        range: ScanRange<'_>,
+        limit: usize,
+        direction: Direction,
+    ) -> Result<Entries, ReadError> {
+        self.inner.scan(index, range, limit, direction)
+    }
+
+    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.inner.claim(key)
+    }
+
+    fn subscribe(&self, after: Position) -> Subscription {
+        self.inner.subscribe(after)
+    }
+
+    fn stats(&self) -> Result<Stats, ReadError> {
+        self.inner.stats()
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}

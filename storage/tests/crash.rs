@@ -1,0 +1,193 @@
+//! Processes that are killed, and two processes on one folder.
+//!
+//! The child is this test binary, started again to run [`child`] alone.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdpoint_storage::conformance::history::Draw;
+use holdpoint_storage::verify::verify_chain;
+use holdpoint_storage::{
+    Batch, EventLog, IndexPut, NewRecord, OpenError, SledLog, SledOptions, StreamAppend, StreamId,
+};
+
+const FOLDER: &str = "HOLDPOINT_TEST_FOLDER";
+const WRITERS: u64 = 8;
+
+/// Opens the log and appends until it is killed; says what was acknowledged.
+#[test]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let log = SledLog::open(&folder, &SledOptions::default()).expect("opens");
+        let log = Arc::new(log);
+        say("open");
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| tokio::spawn(write(Arc::clone(&log), writer)))
+            .collect();
+        for writer in writers {
+            writer.await.expect("goes on");
+        }
+    });
+}
+
+async fn write(log: Arc<SledLog>, writer: u64) {
+    let name = format!("w/{writer}");
+    let stream = StreamId::new(&name).expect("a name");
+    let mut version = log.stream_version(&stream).expect("reads");
+    loop {
+        // Every ninth is long enough to be split.
+        let length = if version % 9 == 8 { 20_000 } else { 300 };
+        let record = NewRecord {
+            time_ms: 1,
+            actor: "w".into(),
+            kind: "k".into(),
+            body: vec![u8::try_from(version % 256).expect("a byte"); length],
+        };
+        let append = StreamAppend {
+            stream: stream.clone(),
+            expected: version,
+            records: vec![record],
+        };
+        version += 1;
+        let value = version.to_be_bytes().to_vec();
+        let put = IndexPut {
+            index: 1,
+            key: name.clone().into_bytes(),
+            value,
+        };
+        let batch = Batch {
+            streams: vec![append],
+            puts: vec![put],
+            ..Batch::default()
+        };
+        let done = log.append(batch).await.expect("appends");
+        say(&format!("ack {writer} {version} {}", done.last));
+    }
+}
+
+/// One whole line to the parent, past the capture of the test harness.
+fn say(line: &str) {
+    std::io::stderr()
+        .write_all(format!("{line}\n").as_bytes())
+        .expect("the parent listens");
+}
+
+fn start(folder: &Path) -> (Child, BufReader<ChildStderr>) {
+    let mut child = Command::new(std::env::current_exe().expect("a path"))
+        .args(["child", "--exact", "--nocapture"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let lines = BufReader::new(child.stderr.take().expect("piped"));
+    (child, lines)
+}
+
+fn kill(child: &mut Child) {
+    child.kill().expect("kills");
+    child.wait().expect("ends");
+}
+
+/// `HOLDPOINT_KILLS` sets the number of rounds, `HOLDPOINT_SEED` the moments.
+#[test]
+fn i05_i23_nothing_acknowledged_is_lost_when_the_process_is_killed() {
+    let set = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    let rounds = set("HOLDPOINT_KILLS").unwrap_or(15);
+    let mut draw = Draw::new(set("HOLDPOINT_SEED").unwrap_or(1));
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = root.path().join("log");
+    let mut acknowledged: HashMap<u64, (u64, u64)> = HashMap::new();
+    for round in 0..rounds {
+        let (mut child, mut lines) = start(&folder);
+        // Every third is killed while it starts, at a drawn moment of its first 40 ms.
+        let wanted = if round % 3 == 0 { 0 } else { draw.below(400) };
+        if wanted == 0 {
+            let moment = Instant::now() + Duration::from_micros(draw.below(40_000));
+            while Instant::now() < moment {
+                std::thread::yield_now();
+            }
+        }
+        let mut line = String::new();
+        let mut heard = 0;
+        while heard < wanted && lines.read_line(&mut line).expect("reads") != 0 {
+            heard += 1;
+            note(&line, &mut acknowledged);
+            line.clear();
+        }
+        kill(&mut child);
+        // What it said before it died counts as well.
+        for line in lines.lines() {
+            note(&line.expect("reads"), &mut acknowledged);
+        }
+        check(&folder, &acknowledged);
+    }
+    assert!(!acknowledged.is_empty(), "the child got nowhere");
+}
+
+fn note(line: &str, acknowledged: &mut HashMap<u64, (u64, u64)>) {
+    if !line.starts_with("ack ") {
+        assert!(!line.contains("panicked"), "the child failed: {line}");
+        return;
+    }
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .skip(1)
+        .map(|word| word.parse().expect("a number"))
+        .collect();
+    acknowledged.insert(numbers[0], (numbers[1], numbers[2]));
+}
+
+fn check(folder: &Path, acknowledged: &HashMap<u64, (u64, u64)>) {
+    let log = SledLog::open(folder, &SledOptions::default()).expect("opens after a kill");
+    verify_chain(&log, 0, u64::MAX).expect("the chain is whole");
+    for writer in 0..WRITERS {
+        let name = format!("w/{writer}");
+        let stream = StreamId::new(&name).expect("a name");
+        let version = log.stream_version(&stream).expect("reads");
+        if let Some((acked, position)) = acknowledged.get(&writer) {
+            assert!(
+                *acked <= version,
+                "writer {writer}: {acked} was acknowledged"
+            );
+            let record = log
+                .read_stream(&stream, acked - 1, 1)
+                .expect("reads")
+                .remove(0);
+            assert_eq!((record.version, record.position), (*acked, *position));
+        }
+        // The index entry is in the same write as the record.
+        let entry = log.get(1, name.as_bytes()).expect("reads");
+        let expected = (version != 0).then(|| version.to_be_bytes().to_vec());
+        assert_eq!(entry, expected, "writer {writer}");
+    }
+}
+
+#[test]
+fn a_second_process_is_told_who_has_the_folder() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (mut child, mut lines) = start(root.path());
+    let mut line = String::new();
+    while lines.read_line(&mut line).expect("reads") != 0 && line != "open\n" {
+        line.clear();
+    }
+    // The child may speak on; nobody needs to read it.
+    std::thread::spawn(move || lines.lines().count());
+    let error = SledLog::open(root.path(), &SledOptions::default())
+        .err()
+        .expect("refused");
+    let OpenError::Locked { holder, .. } = &error else {
+        panic!("another error: {error}")
+    };
+    assert_eq!(*holder, format!("process {}", child.id()));
+    kill(&mut child);
+    SledLog::open(root.path(), &SledOptions::default()).expect("free again");
+}
