@@ -89,3 +89,106 @@ pub const CONCURRENCY_MAX: u64 = 1024;
 /// How often the source of truth may fail to answer, once quiet time has passed, before a person is
 /// asked: with the default backoff of 1 s to 5 min about an hour, longer than most outages.
 pub const INCONCLUSIVE_CHECKS_MAX: u32 = 20;
+
+// --- identity --------------------------------------------------------------------------------
+
+/// The longest email address, in bytes: RFC 5321 allows no longer path.
+pub const EMAIL_BYTES_MAX: usize = 254;
+
+/// The longest name of a person or key, in characters: it must fit a line of a page.
+pub const NAME_CHARS_MAX: usize = 100;
+
+/// The longest reason that an administrator gives for a change, in characters.
+pub const REASON_CHARS_MAX: usize = 1000;
+
+/// The most groups, scopes or attributes of one person or key.
+pub const LABELS_MAX: usize = 100;
+
+/// The longest name of a group, a scope or an attribute, in bytes.
+pub const LABEL_BYTES_MAX: usize = 128;
+
+/// The longest value of an attribute, in bytes.
+pub const ATTRIBUTE_BYTES_MAX: usize = 1024;
+
+/// The longest network address that is kept of a sign-in, in characters: an IPv6 address with a
+/// zone and a port fits.
+pub const ADDRESS_CHARS_MAX: usize = 64;
+
+/// The shortest password, in characters: below that, guessing offline is cheap.
+pub const PASSWORD_CHARS_MIN: usize = 12;
+
+/// The longest password, in bytes: long enough for any sentence, too short to keep us busy with.
+pub const PASSWORD_BYTES_MAX: usize = 256;
+
+/// Password hashes that are computed at once: each takes 19 MiB and one core.
+pub const PASSWORD_HASHES_AT_ONCE: usize = 2;
+
+/// Sign-ins that are looked at or wait for it; more are told to come back.
+pub const SIGN_INS_WAITING: usize = 32;
+
+/// Failed sign-ins of one account before waits begin: people mistype.
+pub const SIGN_IN_FAILURES_FREE_PER_ACCOUNT: u32 = 5;
+
+/// Failed sign-ins from one address before waits begin: a whole office may share one.
+pub const SIGN_IN_FAILURES_FREE_PER_ADDRESS: u32 = 20;
+
+/// The first wait, in milliseconds; it doubles with each further failure.
+pub const SIGN_IN_WAIT_MIN_MS: u64 = 1000;
+
+/// The longest wait of an account, in milliseconds. Short, so that nobody can lock others out for
+/// long; still no more than 1440 guesses a day.
+pub const SIGN_IN_WAIT_MAX_MS_PER_ACCOUNT: u64 = 60 * 1000;
+
+/// The longest wait of an address, in milliseconds.
+pub const SIGN_IN_WAIT_MAX_MS_PER_ADDRESS: u64 = 15 * 60 * 1000;
+
+/// How long a failed sign-in is remembered, in milliseconds; longer than any wait.
+pub const SIGN_IN_FAILURES_FORGOTTEN_MS: u64 = 60 * 60 * 1000;
+
+/// Accounts, and addresses, whose failures are remembered: about 1 MiB each.
+pub const THROTTLED_MAX: usize = 10_000;
+
+/// Refused sign-ins that are recorded in a burst; beyond that they are only counted, so that nobody
+/// can fill the log by guessing.
+pub const REFUSALS_RECORDED_BURST: u64 = 50;
+
+/// One more refused sign-in may be recorded each time that this has passed, in milliseconds.
+pub const REFUSALS_RECORDED_EVERY_MS: u64 = 3000;
+
+/// The most people: all of them are kept in memory, about 1 KiB each.
+pub const PEOPLE_MAX: usize = 10_000;
+
+/// The most keys, revoked ones included: all of them are kept in memory, about 1 KiB each.
+pub const KEYS_MAX: usize = 10_000;
+
+/// How often the last use of a key is stored, in milliseconds: often enough to see which keys are
+/// idle, seldom enough to cost nothing.
+pub const KEY_USE_EVERY_MS: u64 = 60 * 60 * 1000;
+
+/// How long a browser session lives at most, in milliseconds: 7 days.
+pub const BROWSER_SESSION_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// How long a session for the API lives at most, in milliseconds: 12 hours.
+pub const API_SESSION_MS: u64 = 12 * 60 * 60 * 1000;
+
+/// How long a session lives without being used, in milliseconds: 12 hours, a night.
+pub const SESSION_IDLE_MS: u64 = 12 * 60 * 60 * 1000;
+
+/// How often the last use of a session is stored, in milliseconds; the idle limit is exact to this.
+pub const SESSION_TOUCH_MS: u64 = 5 * 60 * 1000;
+
+/// The most open sessions of one person; the longest unused one makes room.
+pub const SESSIONS_PER_PERSON_MAX: usize = 50;
+
+/// The longest life of a sign-in link, in milliseconds: it travels over other channels.
+pub const LINK_MS_MAX: u64 = 15 * 60 * 1000;
+
+/// The most open sign-in links of one person; the oldest one makes room.
+pub const LINKS_PER_PERSON_MAX: usize = 8;
+
+/// The largest stored record or view of identity, in bytes: 100 of the longest groups, scopes and
+/// attributes fit.
+pub const IDENTITY_RECORD_BYTES_MAX: usize = 256 * 1024;
+
+/// Records read at once while a stream is replayed.
+pub const REPLAY_PAGE: usize = 256;
