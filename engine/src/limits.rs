@@ -102,10 +102,10 @@ pub const NAME_CHARS_MAX: usize = 100;
 pub const REASON_CHARS_MAX: usize = 1000;
 
 /// The most groups, scopes or attributes of one person or key.
-pub const LABELS_MAX: usize = 100;
+pub const IDENTITY_LABELS_MAX: usize = 100;
 
 /// The longest name of a group, a scope or an attribute, in bytes.
-pub const LABEL_BYTES_MAX: usize = 128;
+pub const IDENTITY_LABEL_BYTES_MAX: usize = 128;
 
 /// The longest value of an attribute, in bytes.
 pub const ATTRIBUTE_BYTES_MAX: usize = 1024;

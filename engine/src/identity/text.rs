@@ -69,7 +69,7 @@ pub(super) fn labels(
     field: &'static str,
     labels: BTreeSet<String>,
 ) -> Result<BTreeSet<String>, ChangeError> {
-    if labels.len() > limits::LABELS_MAX {
+    if labels.len() > limits::IDENTITY_LABELS_MAX {
         return Err(invalid(field, "has more than 100 entries"));
     }
     for label in &labels {
@@ -82,7 +82,7 @@ pub(super) fn labels(
 pub(super) fn attributes(
     attributes: BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, ChangeError> {
-    if attributes.len() > limits::LABELS_MAX {
+    if attributes.len() > limits::IDENTITY_LABELS_MAX {
         return Err(invalid("attributes", "has more than 100 entries"));
     }
     for (key, value) in &attributes {
@@ -120,7 +120,7 @@ pub(super) fn from_address(text: &str) -> String {
 
 fn check_label(field: &'static str, label: &str) -> Result<(), ChangeError> {
     let hidden = label.chars().any(|c| c.is_whitespace() || is_hidden(c));
-    if label.is_empty() || label.len() > limits::LABEL_BYTES_MAX || hidden {
+    if label.is_empty() || label.len() > limits::IDENTITY_LABEL_BYTES_MAX || hidden {
         return Err(invalid(
             field,
             "has an entry that is empty, longer than 128 bytes, or has spaces or invisible characters",
