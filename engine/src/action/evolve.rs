@@ -108,11 +108,18 @@ fn blank(id: ActionId, proposal: &Proposal, phase: Phase, at: Timestamp) -> Acti
     }
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm for each event, read as a table"
+)]
 fn apply(mut action: Action, event: &Event) -> Action {
     action.updated_at = event.at();
     match event {
-        // `legal_from` lets these through only where there is no action yet.
-        Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => {}
+        // `legal_from` lets the first three through only where there is no action yet.
+        Event::Staged { .. }
+        | Event::Accepted { .. }
+        | Event::Refused { .. }
+        | Event::LateAnswer { .. } => {}
         Event::VoteRecorded { cast, .. } => {
             if let Some(approval) = &mut action.approval {
                 approval.votes.push(cast.clone());
@@ -291,7 +298,6 @@ fn apply(mut action: Action, event: &Event) -> Action {
             let reason = reason.clone();
             action.phase = Phase::Failed(FailReason::SettledAsNotDone { reason });
         }
-        Event::LateAnswer { .. } => {}
     }
     action
 }

@@ -1,0 +1,7 @@
+//! The pure core of one action: examples, properties, and the table of transitions.
+
+mod approvals;
+mod attempts;
+mod given;
+mod properties;
+mod table;
