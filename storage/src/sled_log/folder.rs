@@ -188,6 +188,9 @@ impl Store {
     /// Why nothing should be added now, if so: the floor of free space would be passed.
     pub(super) fn too_full(&self, bytes: usize) -> Option<String> {
         let floor = self.folder.free_bytes_min;
+        if floor == 0 {
+            return None;
+        }
         // Where the room cannot be told, the write itself will tell.
         let free = free_bytes(&self.folder.path).ok()?;
         (free < floor.saturating_add(bytes as u64)).then(|| {

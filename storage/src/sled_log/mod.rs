@@ -9,6 +9,9 @@
 //! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
 //! * `view`: readers see the durable state only.
 //! * `mark`, `open`: opening notices a lost end and refuses it in words.
+//!
+//! After an I/O error sled refuses to read what it has not cached, so reads may fail too until the
+//! log is opened again.
 
 mod committer;
 mod folder;
@@ -49,7 +52,7 @@ pub struct SledOptions {
     /// How much of the store is cached, in bytes. The process takes up to four times as much.
     pub cache_bytes: u64,
     /// Appends are refused as [`AppendError::Full`] rather than leave less than this free on the
-    /// disk, in bytes.
+    /// disk, in bytes; 0 means that nobody looks.
     pub free_bytes_min: u64,
     /// How much room is set aside in the folder to be able to open the log on a full disk, in
     /// bytes.

@@ -1,18 +1,14 @@
-//! Processes that are killed, and two processes on one folder.
-//!
-//! The child is this test binary, started again to run [`child`] alone.
+//! The process that gets killed: it appends, and says what was acknowledged.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use holdpoint_storage::conformance::history::Draw;
 use holdpoint_storage::verify::verify_chain;
 use holdpoint_storage::{
-    Batch, EventLog, IndexPut, NewRecord, OpenError, SledLog, SledOptions, StreamAppend, StreamId,
+    Batch, EventLog, IndexPut, NewRecord, SledLog, SledOptions, StreamAppend, StreamId,
 };
 
 const FOLDER: &str = "HOLDPOINT_TEST_FOLDER";
@@ -80,9 +76,9 @@ fn say(line: &str) {
         .expect("the parent listens");
 }
 
-fn start(folder: &Path) -> (Child, BufReader<ChildStderr>) {
+pub(crate) fn start(folder: &Path) -> (Child, BufReader<ChildStderr>) {
     let mut child = Command::new(std::env::current_exe().expect("a path"))
-        .args(["child", "--exact", "--nocapture"])
+        .args(["child::child", "--exact", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -92,48 +88,16 @@ fn start(folder: &Path) -> (Child, BufReader<ChildStderr>) {
     (child, lines)
 }
 
-fn kill(child: &mut Child) {
+pub(crate) fn kill(child: &mut Child) {
     child.kill().expect("kills");
     child.wait().expect("ends");
 }
 
-/// `HOLDPOINT_KILLS` sets the number of rounds, `HOLDPOINT_SEED` the moments.
-#[test]
-fn i05_i23_nothing_acknowledged_is_lost_when_the_process_is_killed() {
-    let set = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
-    let rounds = set("HOLDPOINT_KILLS").unwrap_or(15);
-    let mut draw = Draw::new(set("HOLDPOINT_SEED").unwrap_or(1));
-    let root = tempfile::tempdir().expect("a folder");
-    let folder = root.path().join("log");
-    let mut acknowledged: HashMap<u64, (u64, u64)> = HashMap::new();
-    for round in 0..rounds {
-        let (mut child, mut lines) = start(&folder);
-        // Every third is killed while it starts, at a drawn moment of its first 40 ms.
-        let wanted = if round % 3 == 0 { 0 } else { draw.below(400) };
-        if wanted == 0 {
-            let moment = Instant::now() + Duration::from_micros(draw.below(40_000));
-            while Instant::now() < moment {
-                std::thread::yield_now();
-            }
-        }
-        let mut line = String::new();
-        let mut heard = 0;
-        while heard < wanted && lines.read_line(&mut line).expect("reads") != 0 {
-            heard += 1;
-            note(&line, &mut acknowledged);
-            line.clear();
-        }
-        kill(&mut child);
-        // What it said before it died counts as well.
-        for line in lines.lines() {
-            note(&line.expect("reads"), &mut acknowledged);
-        }
-        check(&folder, &acknowledged);
-    }
-    assert!(!acknowledged.is_empty(), "the child got nowhere");
-}
+/// What was acknowledged: for each writer the last version, and its position in the log.
+pub(crate) type Acknowledged = HashMap<u64, (u64, u64)>;
 
-fn note(line: &str, acknowledged: &mut HashMap<u64, (u64, u64)>) {
+/// Takes note of what a child said.
+pub(crate) fn note(line: &str, acknowledged: &mut Acknowledged) {
     if !line.starts_with("ack ") {
         assert!(!line.contains("panicked"), "the child failed: {line}");
         return;
@@ -146,7 +110,8 @@ fn note(line: &str, acknowledged: &mut HashMap<u64, (u64, u64)>) {
     acknowledged.insert(numbers[0], (numbers[1], numbers[2]));
 }
 
-fn check(folder: &Path, acknowledged: &HashMap<u64, (u64, u64)>) {
+/// Opens the log again: all that was acknowledged is there, and nothing was torn apart.
+pub(crate) fn check(folder: &Path, acknowledged: &Acknowledged) {
     let log = SledLog::open(folder, &SledOptions::default()).expect("opens after a kill");
     verify_chain(&log, 0, u64::MAX).expect("the chain is whole");
     for writer in 0..WRITERS {
@@ -169,25 +134,4 @@ fn check(folder: &Path, acknowledged: &HashMap<u64, (u64, u64)>) {
         let expected = (version != 0).then(|| version.to_be_bytes().to_vec());
         assert_eq!(entry, expected, "writer {writer}");
     }
-}
-
-#[test]
-fn a_second_process_is_told_who_has_the_folder() {
-    let root = tempfile::tempdir().expect("a folder");
-    let (mut child, mut lines) = start(root.path());
-    let mut line = String::new();
-    while lines.read_line(&mut line).expect("reads") != 0 && line != "open\n" {
-        line.clear();
-    }
-    // The child may speak on; nobody needs to read it.
-    std::thread::spawn(move || lines.lines().count());
-    let error = SledLog::open(root.path(), &SledOptions::default())
-        .err()
-        .expect("refused");
-    let OpenError::Locked { holder, .. } = &error else {
-        panic!("another error: {error}")
-    };
-    assert_eq!(*holder, format!("process {}", child.id()));
-    kill(&mut child);
-    SledLog::open(root.path(), &SledOptions::default()).expect("free again");
 }
