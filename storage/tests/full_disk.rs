@@ -163,7 +163,7 @@ async fn i22_a_write_that_fails_stops_the_log_and_loses_nothing_acknowledged() {
         "stopped although there is room"
     );
     // sled refuses to read as well from here on; what it does answer is the durable state.
-    let position = log.stats().map(|stats| stats.last_position).unwrap_or(done);
+    let position = log.stats().map_or(done, |stats| stats.last_position);
     assert_eq!(position, done, "what failed is not visible");
     drop(log);
     let log = SledLog::open(&path, &options).expect("opens");
