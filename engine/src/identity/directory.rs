@@ -175,7 +175,7 @@ impl Directory {
             .and_then(|id| self.people.get(id))
     }
 
-    /// In the order of their creation.
+    /// By the time of their creation (to the millisecond).
     pub(super) fn people(&self) -> impl ExactSizeIterator<Item = &Person> {
         self.people.values().map(|entry| &entry.person)
     }
@@ -188,7 +188,7 @@ impl Directory {
         self.by_public.get(public).and_then(|id| self.keys.get(id))
     }
 
-    /// In the order of their creation.
+    /// By the time of their creation (to the millisecond).
     pub(super) fn keys(&self) -> impl ExactSizeIterator<Item = &Key> {
         self.keys.values().map(|entry| &entry.key)
     }

@@ -16,7 +16,7 @@ use crate::limits;
 use crate::time::Timestamp;
 
 impl Identity {
-    /// Every key, also revoked and expired ones, in the order in which they were created.
+    /// Every key, also revoked and expired ones, by the time of creation (to the millisecond).
     pub fn keys(&self) -> Vec<Key> {
         self.directory().keys().cloned().collect()
     }

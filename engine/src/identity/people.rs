@@ -12,7 +12,7 @@ use super::{streams, text, token};
 use crate::limits;
 
 impl Identity {
-    /// Everybody, in the order in which they were created.
+    /// Everybody, by the time of their creation (to the millisecond).
     pub fn people(&self) -> Vec<Person> {
         self.directory().people().cloned().collect()
     }

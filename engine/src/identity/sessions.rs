@@ -62,7 +62,7 @@ impl Identity {
         }
     }
 
-    /// The sessions of a person that have not ended, in the order in which they were started.
+    /// The sessions of a person that have not ended, by the time of their start.
     pub fn sessions(&self, person: &str) -> Result<Vec<Session>, StoreError> {
         let now = self.now();
         let all = self.sessions_of(person)?.into_iter();
