@@ -8,7 +8,7 @@
 //! checked for their origin, since no other site can make a browser send that header.
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
-use holdpoint_engine::identity::Principal;
+use holdpoint_engine::identity::{AuthError, Principal, Secret, Session, SessionKind};
 use http::header::{AUTHORIZATION, COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
@@ -17,8 +17,6 @@ use crate::edge::client_address;
 use crate::problem::{Code, Problem};
 use crate::state::{AppState, WebConfig};
 
-/// Begins every API key.
-pub const KEY_PREFIX: &str = "hp_";
 /// Begins every session token.
 pub const SESSION_PREFIX: &str = "hps_";
 
@@ -26,11 +24,31 @@ pub const SESSION_PREFIX: &str = "hps_";
 #[derive(Clone, Debug)]
 pub struct Caller(pub Principal);
 
-/// The person behind a session cookie.
+/// The principal behind a bearer token, if there is one. A wrong one is refused.
 #[derive(Clone, Debug)]
+pub struct OptionalCaller(pub Option<Principal>);
+
+/// A bearer token with the principal behind it.
+#[derive(Debug)]
+pub struct Bearer {
+    /// The token.
+    pub token: Secret,
+    /// Whose it is.
+    pub principal: Principal,
+}
+
+/// The principal behind a bearer token or, without one, behind the session cookie. Only for what
+/// pages read: a request that changes something takes one or the other.
+#[derive(Clone, Debug)]
+pub struct Viewer(pub Principal);
+
+/// The person behind a session cookie.
+#[derive(Clone)]
 pub struct Browser {
     /// The session token, to end the session with. Never shown.
     pub session: String,
+    /// The session itself.
+    pub details: Session,
     /// The person.
     pub principal: Principal,
 }
@@ -97,31 +115,15 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-#[expect(
-    clippy::unused_async,
-    clippy::todo,
-    unused_variables,
-    reason = "until identity lands"
-)]
-async fn principal_of(state: &AppState, token: &str) -> Result<Option<Principal>, Problem> {
-    todo!()
-}
-
-/// The principal behind a token, within its rate; without a valid one, within the address's rate.
-async fn authenticate(
+/// Charges the request to its principal, or without a valid credential to its address.
+fn admit(
     state: &AppState,
     parts: &Parts,
-    token: Option<&str>,
-) -> Result<Option<Principal>, Problem> {
-    let found = match token {
-        Some(token) => principal_of(state, token).await?,
-        None => None,
-    };
-    let limited = match (&found, token) {
-        (Some(principal), _) => state.rates.principal(&principal.id),
-        (None, Some(_)) => state.rates.address(client_address(parts, &state.config)),
-        // Counted at the edge already.
-        (None, None) => Ok(()),
+    found: Result<Principal, AuthError>,
+) -> Result<Principal, Problem> {
+    let limited = match &found {
+        Ok(principal) => state.rates.principal(&principal.id),
+        Err(_) => state.rates.address(client_address(parts, &state.config)),
     };
     limited.map_err(|wait| {
         Problem::new(
@@ -130,39 +132,155 @@ async fn authenticate(
         )
         .after(wait)
     })?;
-    if let Some(principal) = &found {
-        tracing::Span::current().record("principal", principal.id.as_str());
+    let principal = found?;
+    tracing::Span::current().record("principal", principal.id.as_str());
+    Ok(principal)
+}
+
+impl FromRequestParts<AppState> for Bearer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let token = bearer(&parts.headers)?.ok_or_else(|| {
+            Problem::new(
+                Code::Unauthenticated,
+                "send the header Authorization: Bearer with an API key or a session token",
+            )
+        })?;
+        let token = Secret::new(token);
+        let found = state
+            .engine
+            .identity()
+            .authenticate_bearer(token.expose())
+            .await;
+        let principal = admit(state, parts, found)?;
+        Ok(Self { token, principal })
     }
-    Ok(found)
 }
 
 impl FromRequestParts<AppState> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let token = bearer(&parts.headers)?;
-        authenticate(state, parts, token).await?.map(Self).ok_or_else(|| {
-            Problem::new(
-                Code::Unauthenticated,
-                "the request has no valid API key or session token; it may be expired or revoked",
-            )
-        })
+        let Bearer { principal, .. } = Bearer::from_request_parts(parts, state).await?;
+        Ok(Self(principal))
+    }
+}
+
+impl FromRequestParts<AppState> for OptionalCaller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        if !parts.headers.contains_key(AUTHORIZATION) {
+            return Ok(Self(None));
+        }
+        let Caller(principal) = Caller::from_request_parts(parts, state).await?;
+        Ok(Self(Some(principal)))
+    }
+}
+
+impl FromRequestParts<AppState> for Viewer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        if !parts.headers.contains_key(AUTHORIZATION)
+            && let Some(browser) = <Option<Browser>>::from_request_parts(parts, state).await?
+        {
+            return Ok(Self(browser.principal));
+        }
+        let Caller(principal) = Caller::from_request_parts(parts, state).await?;
+        Ok(Self(principal))
     }
 }
 
 impl OptionalFromRequestParts<AppState> for Browser {
     type Rejection = Problem;
 
+    /// None without a cookie, and with one whose session has ended: both lead to the sign-in page.
     async fn from_request_parts(
         parts: &mut Parts,
         state: &AppState,
     ) -> Result<Option<Self>, Problem> {
-        let token = read_cookie(&parts.headers, cookie_name(&state.config))
-            .filter(|token| token.starts_with(SESSION_PREFIX));
-        let principal = authenticate(state, parts, token).await?;
-        Ok(principal.zip(token).map(|(principal, token)| Self {
-            session: token.into(),
-            principal,
-        }))
+        let Some(token) = read_cookie(&parts.headers, cookie_name(&state.config)) else {
+            return Ok(None);
+        };
+        let token = token.to_owned();
+        let found = state.engine.identity().authenticate_session(&token).await;
+        let (details, found) = match found {
+            Ok((session, principal)) => (Some(session), Ok(principal)),
+            Err(error) => (None, Err(error)),
+        };
+        match admit(state, parts, found) {
+            Ok(principal) => Ok(details
+                .filter(|session| session.kind == SessionKind::Browser)
+                .map(|details| Self {
+                    session: token,
+                    details,
+                    principal,
+                })),
+            Err(problem) if problem.code == Code::Unauthenticated => Ok(None),
+            Err(problem) => Err(problem),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cookies(values: &[&'static str]) -> HeaderMap {
+        values
+            .iter()
+            .map(|value| (COOKIE, HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    fn https() -> WebConfig {
+        let public_url = Some("https://approvals.example".parse().expect("a URL"));
+        WebConfig {
+            public_url,
+            ..WebConfig::default()
+        }
+    }
+
+    #[test]
+    fn a_cookie_that_is_there_twice_is_none() {
+        let one = cookies(&["a=1; holdpoint-session=hps_x"]);
+        assert_eq!(read_cookie(&one, "holdpoint-session"), Some("hps_x"));
+        let planted = cookies(&["holdpoint-session=hps_x", "holdpoint-session=hps_y"]);
+        assert_eq!(read_cookie(&planted, "holdpoint-session"), None);
+    }
+
+    #[test]
+    fn the_cookie_is_bound_to_the_host_over_https_and_hidden_from_scripts() {
+        let text = |value: Option<HeaderValue>| {
+            value.expect("a cookie").to_str().expect("text").to_owned()
+        };
+        let secure = text(set_session(&https(), "hps_x"));
+        assert_eq!(
+            secure,
+            "__Host-holdpoint=hps_x; Path=/; HttpOnly; SameSite=Lax; Secure"
+        );
+        let plain = text(clear_session(&WebConfig::default()));
+        assert_eq!(
+            plain,
+            "holdpoint-session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"
+        );
+    }
+
+    #[test]
+    fn a_bearer_token_comes_in_exactly_one_header() {
+        let header = |text| (AUTHORIZATION, HeaderValue::from_static(text));
+        let good: HeaderMap = [header("bearer hp_x")].into_iter().collect();
+        assert_eq!(bearer(&good).expect("a token"), Some("hp_x"));
+        for wrong in [
+            vec![header("Basic eA==")],
+            vec![header("Bearer a"), header("Bearer b")],
+            vec![header("hp_x")],
+        ] {
+            let headers: HeaderMap = wrong.into_iter().collect();
+            let problem = bearer(&headers).expect_err("it should be refused");
+            assert_eq!(problem.code, Code::Unauthenticated);
+        }
     }
 }

@@ -1,18 +1,19 @@
 //! What happens to every request: id, span, rate, origin, panic, time limit, headers.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use holdpoint_engine::time::{Clock as _, Entropy as _, SystemClock, SystemEntropy};
 use http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
-    REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, FORWARDED,
+    HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VIA, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -89,6 +90,36 @@ pub fn client_address(parts: &Parts, config: &WebConfig) -> IpAddr {
         .unwrap_or(peer)
 }
 
+/// The address a request came from.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientAddress(pub IpAddr);
+
+impl FromRequestParts<AppState> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &AppState,
+    ) -> Result<Self, Self::Rejection> {
+        Ok(Self(client_address(parts, &state.config)))
+    }
+}
+
+/// Whether a proxy passed the request on.
+#[derive(Clone, Copy, Debug)]
+pub struct Forwarded(pub bool);
+
+impl<S: Send + Sync> FromRequestParts<S> for Forwarded {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let names = [FORWARDED_FOR, FORWARDED, VIA];
+        Ok(Self(
+            names.iter().any(|name| parts.headers.contains_key(name)),
+        ))
+    }
+}
+
 /// The outermost layer.
 pub(crate) async fn request(
     State(state): State<AppState>,
@@ -126,7 +157,7 @@ pub(crate) async fn request(
                 Code::HandlerTimeout,
                 "the server took too long; send the same request with the same Idempotency-Key",
             )
-            .after(limits::ACCEPT_BACKOFF)
+            .after(limits::RETRY)
             .into_response(),
         };
     let response = finish(response, &state, &path, &id);

@@ -6,19 +6,23 @@
 //!    happens to every request (id, span, rate limit, panics, security headers).
 //! 2. [`state`]: what handlers share. [`auth`]: who calls, from the credential and nothing else.
 //! 3. [`problem`]: the one shape of every error.
-//! 4. [`pages`]: what people see.
+//! 4. [`wire`]: the JSON that travels. [`api`]: the routes that programs call.
+//! 5. [`pages`]: what people see.
 //!
 //! This crate decides nothing about actions. It turns requests into calls of
 //! [`holdpoint_engine::engine::Engine`], and answers into bytes.
 
+pub mod api;
 pub mod auth;
 pub mod edge;
 pub mod limits;
 pub mod pages;
 pub mod problem;
+mod prompt;
 mod rate;
 pub mod server;
 pub mod state;
+pub mod wire;
 
 pub use server::{router, serve};
 pub use state::{AppState, PublicUrl, WebConfig};

@@ -12,10 +12,10 @@ pub const BODY_READ: Duration = Duration::from_secs(10);
 
 /// How long a handler may take, up to `WAIT_MAX` of it spent waiting. A submission may read the state and call an idempotent tool, each
 /// within the tool's own time limit (30 s unless the tools file says otherwise).
-pub const HANDLER: Duration = Duration::from_secs(120);
+pub const HANDLER: Duration = Duration::from_mins(2);
 
 /// The longest `?wait=`. Proxies in between often cut at 60 s.
-pub const WAIT_MAX: Duration = Duration::from_secs(60);
+pub const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// How long a connection may go on after the server was told to stop.
 pub const DRAIN: Duration = Duration::from_secs(10);
@@ -54,3 +54,28 @@ pub const ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(100).expect("100 is not ze
 
 /// How many keys a rate limiter keeps before it forgets those that are back at rest.
 pub const RATE_KEYS_SWEEP: usize = 10_000;
+
+/// Actions on one page of a list where the client does not say.
+pub const LIST_DEFAULT: usize = 50;
+
+/// The most actions on one page of a list.
+pub const LIST_MAX: usize = 200;
+
+/// Events in one answer where the client does not say.
+pub const EVENTS_DEFAULT: usize = 200;
+
+/// The most events in one answer.
+pub const EVENTS_MAX: usize = 1000;
+
+/// How long one event stream lives before its client must come back and prove again who it is.
+pub const STREAM_MAX: Duration = Duration::from_mins(5);
+
+/// How often an idle event stream shows that it is alive; proxies cut silent connections at 30 s.
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How long clients of an event stream wait before they come back.
+pub const RETRY: Duration = Duration::from_secs(3);
+
+/// How long a client may refuse to take bytes before its connection is closed: a slow reader of an
+/// event stream comes back and goes on where it was.
+pub const WRITE_STALL: Duration = Duration::from_secs(20);

@@ -25,15 +25,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::api;
 use crate::edge;
 use crate::limits;
 use crate::pages;
 use crate::problem::{Code, Problem};
+use crate::prompt::Prompt;
 use crate::state::AppState;
 
 /// Everything that is answered, with every layer: for [`serve`], and for tests without a socket.
 pub fn router(state: AppState) -> Router {
     Router::new()
+        .merge(api::routes().0)
         .merge(pages::router())
         .fallback(not_found)
         .layer(DefaultBodyLimit::max(limits::BODY_BYTES_MAX))
@@ -129,7 +132,7 @@ async fn connection(
             .header_read_timeout(limits::HEADER_READ)
             .max_headers(limits::HEADERS_MAX)
             .max_buf_size(limits::HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(TokioIo::new(Prompt::new(stream)), service)
     );
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

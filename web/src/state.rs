@@ -9,7 +9,9 @@ use http::Uri;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 use tower_http::csrf::CsrfLayer;
+use utoipa::openapi::OpenApi;
 
+use crate::api;
 use crate::edge::{self, RequestIds};
 use crate::rate::RateLimits;
 
@@ -101,6 +103,7 @@ pub struct AppState {
     pub(crate) rates: Arc<RateLimits>,
     pub(crate) request_ids: Arc<RequestIds>,
     pub(crate) csrf: CsrfLayer,
+    pub(crate) openapi: Arc<OpenApi>,
     pub(crate) metrics: Option<PrometheusHandle>,
 }
 
@@ -112,6 +115,7 @@ impl AppState {
             engine,
             csrf: edge::csrf(&config),
             config: Arc::new(config),
+            openapi: Arc::new(api::openapi()),
             request_ids: Arc::new(RequestIds::new()),
             stopping: CancellationToken::new(),
             rates: Arc::new(RateLimits::new()),

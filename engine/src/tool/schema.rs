@@ -75,6 +75,11 @@ impl Schema {
         })
     }
 
+    /// The schema as the file says it.
+    pub fn source(&self) -> &Value {
+        &self.source
+    }
+
     /// Whether the value fits.
     pub fn fits(&self, value: &Value) -> bool {
         self.validator.is_valid(value)

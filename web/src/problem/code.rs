@@ -7,7 +7,7 @@ macro_rules! codes {
         /// What went wrong, as programs see it. A code never changes its meaning once released.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
-            $(#[doc = $help] $name,)+
+            $(#[doc = $title] $name,)+
         }
 
         impl Code {
@@ -92,6 +92,10 @@ codes! {
         "Only an action whose outcome is unknown can be settled.";
     NotFinal, "not_final", CONFLICT, "The action has no receipt yet",
         "A receipt exists once the action is final. Wait with GET /v1/actions/{id}?wait=30s.";
+    EmailTaken, "email_taken", CONFLICT, "Another person has this address",
+        "No two people have the same email address, however it is written.";
+    NotPossible, "not_possible", CONFLICT, "That cannot be done now",
+        "The detail says what stands in the way: a disabled account, the last administrator, or a bound.";
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "The body is too large",
         "A body may have at most 1 MiB. Put large data elsewhere and send a reference.";
     UnsupportedMediaType, "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body must be JSON",

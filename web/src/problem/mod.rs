@@ -102,10 +102,17 @@ pub struct Problem {
     /// How long to wait before sending it again.
     pub retry_after: Option<Duration>,
     /// The action that it is about. Only for those who may see it.
-    pub action_id: Option<String>,
-    /// What the action is now.
+    pub about: Option<Box<About>>,
+}
+
+/// The action that a problem is about.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Its id.
+    pub action_id: String,
+    /// What it is now, where that is known.
     pub action_status: Option<String>,
-    /// What a vote must name now.
+    /// What a vote must name now, where that is the problem.
     pub current: Option<Current>,
 }
 
@@ -117,9 +124,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             retry_after: None,
-            action_id: None,
-            action_status: None,
-            current: None,
+            about: None,
         }
     }
 
@@ -136,13 +141,17 @@ impl Problem {
     }
 
     /// About an action.
-    pub fn about(mut self, id: impl ToString, status: &str) -> Self {
-        self.action_id = Some(id.to_string());
-        self.action_status = Some(status.into());
+    pub fn about(mut self, id: &impl ToString, status: Option<&str>) -> Self {
+        self.about = Some(Box::new(About {
+            action_id: id.to_string(),
+            action_status: status.map(Into::into),
+            current: None,
+        }));
         self
     }
 
     pub(crate) fn body(&self, instance: &str, request_id: &str) -> ProblemBody {
+        let about = self.about.as_deref();
         ProblemBody {
             kind: format!("/docs/problems#{}", self.code.name()),
             title: self.code.title().into(),
@@ -153,9 +162,9 @@ impl Problem {
             request_id: request_id.into(),
             retryable: self.code.is_retryable(),
             errors: self.errors.clone(),
-            action_id: self.action_id.clone(),
-            action_status: self.action_status.clone(),
-            current: self.current.clone(),
+            action_id: about.map(|about| about.action_id.clone()),
+            action_status: about.and_then(|about| about.action_status.clone()),
+            current: about.and_then(|about| about.current.clone()),
         }
     }
 
@@ -168,10 +177,8 @@ impl Problem {
         headers.insert(CONTENT_TYPE, PROBLEM_JSON);
         if let Some(wait) = self.retry_after {
             // Whole seconds, rounded up: a client that waits as told must not be early.
-            headers.insert(
-                RETRY_AFTER,
-                HeaderValue::from(wait.as_millis().div_ceil(1000).max(1) as u64),
-            );
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() != 0);
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
         }
         if self.code.status() == http::StatusCode::UNAUTHORIZED {
             headers.insert(

@@ -1,0 +1,96 @@
+//! The JSON API: a file per resource. Routes and their description are declared together.
+
+mod actions;
+mod actions_list;
+mod body;
+pub(crate) mod docs;
+mod errors;
+mod events;
+mod idempotency;
+mod keys;
+mod ops;
+mod params;
+mod people;
+mod sessions;
+mod stream;
+mod tools;
+mod votes;
+mod wait;
+
+use axum::Router;
+use utoipa::OpenApi as _;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Components, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::ProblemBody;
+use crate::state::AppState;
+
+pub(crate) use body::Body;
+pub(crate) use params::Params;
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Holdpoint",
+        description = "Hand in the calls that you want to make; the harmless ones run, the risky \
+            ones provably run once, and the dangerous ones wait until a person says yes or no. \
+            Errors are problem+json (RFC 9457); `/docs/problems` explains every code.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    components(schemas(ProblemBody)),
+    tags(
+        (name = "actions", description = "Proposed calls, and what has become of them"),
+        (name = "decisions", description = "What people do with actions"),
+        (name = "history", description = "The log, in order and live"),
+        (name = "tools", description = "What can be called"),
+        (name = "identity", description = "Sessions, people and keys"),
+        (name = "operations", description = "For probes and machines"),
+    ),
+)]
+struct Description;
+
+/// The routes, and the document that describes them.
+pub(crate) fn routes() -> (Router<AppState>, OpenApi) {
+    let mut description = Description::openapi();
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("An API key (`hp_…`) or a session token (`hps_…`)"))
+        .build();
+    description
+        .components
+        .get_or_insert_with(Components::new)
+        .add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    OpenApiRouter::with_openapi(description)
+        .routes(routes!(actions_list::list, actions::submit))
+        .routes(routes!(actions::show))
+        .routes(routes!(actions::history))
+        .routes(routes!(actions::receipt))
+        .routes(routes!(votes::vote))
+        .routes(routes!(votes::withdraw))
+        .routes(routes!(votes::cancel))
+        .routes(routes!(votes::settle))
+        .routes(routes!(events::list))
+        .routes(routes!(stream::stream))
+        .routes(routes!(tools::list))
+        .routes(routes!(sessions::sign_in, sessions::sign_out))
+        .routes(routes!(people::list, people::create))
+        .routes(routes!(people::show, people::change))
+        .routes(routes!(people::set_password))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(ops::livez))
+        .routes(routes!(ops::readyz))
+        .routes(routes!(ops::metrics))
+        .routes(routes!(ops::openapi))
+        .routes(routes!(docs::page))
+        .routes(routes!(docs::problems))
+        .routes(routes!(docs::style))
+        .split_for_parts()
+}
+
+/// The document that describes the API (OpenAPI 3.1).
+pub fn openapi() -> OpenApi {
+    routes().1
+}

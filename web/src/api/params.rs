@@ -1,0 +1,175 @@
+//! Query parameters, read strictly: an unknown or repeated one is an error, not ignored.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, Query};
+use http::request::Parts;
+
+use crate::problem::{Code, FieldError, Problem};
+
+/// The query parameters of a request, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Query::try_from_uri(&parts.uri)
+            .map(|Query(pairs)| Self(pairs))
+            .map_err(|_| Problem::new(Code::BadRequest, "the query of the address is malformed"))
+    }
+}
+
+impl Params {
+    /// Refuses every parameter that is neither one of `names` nor begins with `label.` where
+    /// `labels` are taken.
+    pub(crate) fn only(&self, names: &[&str], labels: bool) -> Result<(), Problem> {
+        for (name, _) in &self.0 {
+            let is_label = labels
+                && name
+                    .strip_prefix("label.")
+                    .is_some_and(|key| !key.is_empty());
+            if is_label || names.contains(&name.as_str()) {
+                continue;
+            }
+            let detail = match nearest(name, names) {
+                Some(near) => format!("there is no parameter {name}; did you mean {near}?"),
+                None if names.is_empty() => "this address takes no parameters".to_owned(),
+                None => format!(
+                    "there is no parameter {name}; there are: {}",
+                    names.join(", ")
+                ),
+            };
+            return Err(bad(name, "unknown_parameter", detail));
+        }
+        Ok(())
+    }
+
+    /// The value of a parameter that may be there once.
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut values = self.all(name);
+        let first = values.next();
+        if values.next().is_some() {
+            let detail = format!("the parameter {name} is there more than once");
+            return Err(bad(name, "repeated", detail));
+        }
+        Ok(first)
+    }
+
+    /// The values of a parameter that may be repeated, or list several with commas.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The labels that are asked for.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix("label.")?, value.as_str())))
+    }
+
+    /// A parameter that `T` can read; `what` says how it is written.
+    pub(crate) fn parsed<T: FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Problem> {
+        self.one(name)?
+            .map(|text| {
+                text.parse()
+                    .map_err(|_| bad(name, "malformed", format!("{name} must be {what}")))
+            })
+            .transpose()
+    }
+
+    /// The pairs without one of the names, as a query: for the link to the next page.
+    pub(crate) fn without(&self, name: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .filter(move |(key, _)| key != name)
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+/// A malformed parameter or header.
+pub(crate) fn bad(name: &str, code: &str, detail: impl Into<String>) -> Problem {
+    let detail = detail.into();
+    Problem::new(Code::BadRequest, detail.clone()).at(vec![FieldError::new(name, code, detail)])
+}
+
+/// One number with a unit: `90s`, `30m`, `24h`, `7d`.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let seconds = match &text[digits.len()..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(seconds)
+        .map(Duration::from_secs)
+}
+
+/// The name that `wrong` was probably meant to be.
+pub(crate) fn nearest<'a>(wrong: &str, names: &[&'a str]) -> Option<&'a str> {
+    names
+        .iter()
+        .map(|name| (distance(wrong, name), *name))
+        .filter(|(distance, name)| *distance <= name.len().div_ceil(3))
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// The edit distance, of at most 64 bytes of each.
+fn distance(left: &str, right: &str) -> usize {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let (left, right) = (&left[..left.len().min(64)], &right[..right.len().min(64)]);
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour_and_a_strange_one_none() {
+        assert_eq!(nearest("reson", &["tool", "reason"]), Some("reason"));
+        assert_eq!(nearest("colour", &["tool", "reason"]), None);
+    }
+
+    #[test]
+    fn durations_have_one_number_and_one_unit() {
+        assert_eq!(duration("30m"), Some(Duration::from_mins(30)));
+        for text in [
+            "",
+            "m",
+            "30",
+            "-1s",
+            "1.5h",
+            "1h30m",
+            "99999999999999999999d",
+            "1w",
+            "１s",
+        ] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}
