@@ -1,10 +1,5 @@
 //! Every log keeps the same promises.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a failure is to be preceded by its seed"
-)]
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

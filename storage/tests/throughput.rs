@@ -1,8 +1,6 @@
 //! Figures about the log on disk; run by hand, on a release build:
 //! `cargo test -p holdpoint-storage --release --test throughput -- --ignored --nocapture`.
 
-#![expect(clippy::print_stdout, reason = "the figures are what this is for")]
-
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -14,11 +14,12 @@ use metrics::{counter, histogram};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tracing::{error, warn};
 
+use super::fault::Fault;
 use super::folder::Store;
 use super::group::{Group, Refusal, Tails, Write};
 use super::keys::Tip;
 use super::mark::Mark;
-use super::view::{Fault, View};
+use super::view::View;
 use crate::batch::Batch;
 use crate::log::{AppendError, Appended};
 use crate::record::Position;

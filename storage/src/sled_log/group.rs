@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use sled::Db;
 
+use super::fault::Fault;
 use super::keys::{self, StreamChunk, Tip};
 use super::values;
-use super::view::{Fault, Overlay, last_chunk, stored_value};
+use super::view::{Overlay, last_chunk, stored_value};
 use crate::batch::Batch;
 use crate::chain::{self, Head};
 use crate::codec;

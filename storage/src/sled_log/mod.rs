@@ -8,12 +8,14 @@
 //! * `keys`, `values`: what is in the tree. No stored value is longer than 7 KiB.
 //! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
 //! * `view`: readers see the durable state only.
+//! * `fault`: sled panics on some kinds of damage; that is caught and named.
 //! * `mark`, `open`: opening notices a lost end and refuses it in words.
 //!
 //! After an I/O error sled refuses to read what it has not cached, so reads may fail too until the
 //! log is opened again.
 
 mod committer;
+mod fault;
 mod folder;
 mod group;
 mod keys;

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::SledOptions;
+use super::fault::Fault;
 use super::folder::{Folder, State, Store, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
-use super::view::{Fault, decode};
+use super::view::decode;
 use crate::chain::Head;
 use crate::log::OpenError;
 use crate::record::{Position, Record};
@@ -109,6 +110,10 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sle
                 if source.to_string().contains("could not acquire lock")
                     && start.elapsed() < CLOSING_TIME_MAX =>
             {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "sled tells nobody when it lets go"
+                )]
                 thread::sleep(Duration::from_millis(5));
             }
             sled::Error::Io(source) => return Err(open_error(path, source)),

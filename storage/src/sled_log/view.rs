@@ -12,13 +12,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sled::IVec;
 
+use super::fault::{Fault, closed, guarded, place};
 use super::folder::Store;
 use super::keys::{self, CHUNK, StreamChunk};
 use super::values::{self, ValueError};
@@ -326,59 +325,57 @@ fn as_slice(bound: &KeyBound) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
 
-/// A key of the tree in words.
-fn place(key: &[u8]) -> String {
-    match key {
-        [b'i', index, key @ ..] => format!("index {index}, key {}", key.escape_ascii()),
-        [_, key @ ..] => format!("claim {}", key.escape_ascii()),
-        [] => "an empty key".to_owned(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sled_log::{SledOptions, open};
 
-fn closed() -> ReadError {
-    ReadError::Io(io::Error::other("the log is closed"))
-}
-
-/// What can go wrong below a read.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The device failed.
-    Io(io::Error),
-    /// The content is not what was written.
-    Corrupt(String),
-}
-
-impl From<sled::Error> for Fault {
-    fn from(error: sled::Error) -> Self {
-        match error {
-            sled::Error::Io(error) => Self::Io(error),
-            other => Self::Corrupt(other.to_string()),
+    #[test]
+    fn i05_index_entries_on_their_way_are_not_seen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let opened = open::open(folder.path(), &SledOptions::default()).expect("opens");
+        let (db, view) = (
+            &opened.store.db,
+            View::new(Arc::clone(&opened.store), Head::default()),
+        );
+        let set = |key: &[u8], value: &[u8]| {
+            db.insert(keys::entry(1, key), [&[0], value].concat())
+                .expect("writes");
+        };
+        for key in [b"b", b"c", b"e"] {
+            set(key, b"old");
         }
-    }
-}
-
-impl From<ValueError> for Fault {
-    fn from(error: ValueError) -> Self {
-        match error {
-            ValueError::Sled(error) => error.into(),
-            ValueError::Broken(reason) => Self::Corrupt(reason.to_owned()),
+        // On its way: b changes, c goes, a, d and f come.
+        let old = |value: Option<&[u8]>| value.map(<[u8]>::to_vec);
+        let hidden = [
+            (b"a", None),
+            (b"b", Some(&b"old"[..])),
+            (b"c", Some(b"old")),
+            (b"d", None),
+            (b"f", None),
+        ];
+        let hidden = hidden.map(|(key, value)| (keys::entry(1, key), old(value)));
+        view.cover(hidden.into_iter().collect());
+        for key in [b"a", b"b", b"d", b"f"] {
+            set(key, b"new");
         }
-    }
-}
+        db.remove(keys::entry(1, b"c")).expect("removes");
 
-/// Runs a read; sled panics on some kinds of damage, which is an answer too.
-fn guarded<T>(place: &str, read: impl FnOnce() -> Result<T, Fault>) -> Result<T, ReadError> {
-    let place = || place.to_owned();
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(Fault::Io(error))) => Err(ReadError::Io(error)),
-        Ok(Err(Fault::Corrupt(reason))) => Err(ReadError::Corrupt {
-            place: place(),
-            reason,
-        }),
-        Err(_) => Err(ReadError::Corrupt {
-            place: place(),
-            reason: "the store gave up reading it".into(),
-        }),
+        let seen = |way, limit| -> Vec<String> {
+            let entries = view
+                .scan(1, ScanRange::default(), limit, way)
+                .expect("scans");
+            let told =
+                |(key, value): (Vec<u8>, Vec<u8>)| [key, value].concat().escape_ascii().to_string();
+            entries.into_iter().map(told).collect()
+        };
+        assert_eq!(seen(Direction::Forward, 9), ["bold", "cold", "eold"]);
+        assert_eq!(seen(Direction::Backward, 9), ["eold", "cold", "bold"]);
+        assert_eq!(seen(Direction::Backward, 2), ["eold", "cold"]);
+        assert_eq!(view.value(&keys::entry(1, b"a")).expect("reads"), None);
+
+        view.publish(Head::default());
+        let now = ["anew", "bnew", "dnew", "eold", "fnew"];
+        assert_eq!(seen(Direction::Forward, 9), now);
     }
 }

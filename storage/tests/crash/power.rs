@@ -55,10 +55,6 @@ fn disk(root: &Path) -> Result<(PathBuf, Mount), String> {
 }
 
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "a test that could not run has to say so"
-)]
 fn i05_nothing_acknowledged_is_lost_when_the_power_is_cut() {
     let root = tempfile::tempdir().expect("a folder");
     let (image, mount) = match disk(root.path()) {

@@ -1,0 +1,67 @@
+//! What can go wrong below the log, and what callers are told of it.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::values::ValueError;
+use crate::log::ReadError;
+
+/// A key of the tree in words.
+pub(super) fn place(key: &[u8]) -> String {
+    match key {
+        [b'i', index, key @ ..] => format!("index {index}, key {}", key.escape_ascii()),
+        [_, key @ ..] => format!("claim {}", key.escape_ascii()),
+        [] => "an empty key".to_owned(),
+    }
+}
+
+pub(super) fn closed() -> ReadError {
+    ReadError::Io(io::Error::other("the log is closed"))
+}
+
+/// What can go wrong below a read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The device failed.
+    Io(io::Error),
+    /// The content is not what was written.
+    Corrupt(String),
+}
+
+impl From<sled::Error> for Fault {
+    fn from(error: sled::Error) -> Self {
+        match error {
+            sled::Error::Io(error) => Self::Io(error),
+            other => Self::Corrupt(other.to_string()),
+        }
+    }
+}
+
+impl From<ValueError> for Fault {
+    fn from(error: ValueError) -> Self {
+        match error {
+            ValueError::Sled(error) => error.into(),
+            ValueError::Broken(reason) => Self::Corrupt(reason.to_owned()),
+        }
+    }
+}
+
+/// Runs a read; sled panics on some kinds of damage, which is an answer too.
+pub(super) fn guarded<T>(
+    place: &str,
+    read: impl FnOnce() -> Result<T, Fault>,
+) -> Result<T, ReadError> {
+    let place = || place.to_owned();
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(Fault::Io(error))) => Err(ReadError::Io(error)),
+        Ok(Err(Fault::Corrupt(reason))) => Err(ReadError::Corrupt {
+            place: place(),
+            reason,
+        }),
+        Err(_) => Err(ReadError::Corrupt {
+            place: place(),
+            reason: "the store gave up reading it".into(),
+        }),
+    }
+}

@@ -1,0 +1,134 @@
+//! Somebody who knows the format changes the past (invariant I7).
+
+use std::path::Path;
+
+use holdpoint_storage::chain::hash_of;
+use holdpoint_storage::codec;
+use holdpoint_storage::verify::{VerifyError, verify_chain};
+use holdpoint_storage::{
+    Batch, EventLog, NewRecord, OpenError, ReadError, SledLog, SledOptions, StreamAppend, StreamId,
+};
+
+const RECORDS: u64 = 600;
+
+fn open(path: &Path) -> Result<SledLog, OpenError> {
+    SledLog::open(
+        path,
+        &SledOptions {
+            reserve_bytes: 0,
+            ..SledOptions::default()
+        },
+    )
+}
+
+async fn fill(path: &Path) {
+    let log = open(path).expect("opens");
+    for version in 0..RECORDS / 50 {
+        let record = NewRecord {
+            time_ms: 1,
+            actor: "per_1".into(),
+            kind: "action.approved".into(),
+            body: b"50.00".to_vec(),
+        };
+        let append = StreamAppend {
+            stream: StreamId::new("s").expect("a name"),
+            expected: version * 50,
+            records: vec![record; 50],
+        };
+        log.append(Batch {
+            streams: vec![append],
+            ..Batch::default()
+        })
+        .await
+        .expect("appends");
+    }
+    log.close().await;
+}
+
+fn key(position: u64) -> Vec<u8> {
+    [b"r".as_slice(), &position.to_be_bytes()].concat()
+}
+
+/// Works on the closed store with its own library.
+fn with_store(path: &Path, change: impl FnOnce(&sled::Db)) {
+    let store = sled::open(path.join("store")).expect("opens");
+    change(&store);
+    store.flush().expect("flushes");
+}
+
+/// Rewrites a record as one that is whole in itself.
+fn forge(store: &sled::Db, position: u64) {
+    let stored = store.get(key(position)).expect("reads").expect("is there");
+    let mut record = codec::decode(&stored[1..]).expect("decodes");
+    record.body = b"5000.00".to_vec();
+    record.hash = hash_of(&record);
+    let forged = [&[0], codec::encode(&record).expect("encodes").as_slice()].concat();
+    store.insert(key(position), forged).expect("writes");
+}
+
+fn break_in(path: &Path) -> u64 {
+    let log = open(path).expect("the end is whole, so it opens");
+    assert_eq!(verify_chain(&log, 0, 99).expect("whole so far").records, 99);
+    assert_eq!(
+        verify_chain(&log, 101, u64::MAX)
+            .expect("whole from there")
+            .last_position,
+        RECORDS
+    );
+    match verify_chain(&log, 0, u64::MAX).expect_err("a break") {
+        VerifyError::Broken { position, .. } => position,
+        VerifyError::Read(error) => panic!("another error: {error}"),
+    }
+}
+
+#[tokio::test]
+async fn i07_a_forged_record_is_named_by_the_verifier() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("log");
+    fill(&path).await;
+    with_store(&path, |store| forge(store, 100));
+    // The forged record is whole; the one after it does not carry its hash.
+    assert_eq!(break_in(&path), 101);
+}
+
+#[tokio::test]
+async fn i07_a_dropped_record_is_named_by_the_verifier_and_by_readers() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("log");
+    fill(&path).await;
+    with_store(&path, |store| {
+        drop(store.remove(key(100)).expect("removes"));
+    });
+    assert_eq!(break_in(&path), 100);
+    let log = open(&path).expect("opens");
+    let stream = StreamId::new("s").expect("a name");
+    for read in [log.read_all(50, 100), log.read_stream(&stream, 50, 100)] {
+        let Err(ReadError::Corrupt { place, .. }) = read else {
+            panic!("a gap was passed over")
+        };
+        assert_eq!(place, "record 100");
+    }
+}
+
+#[tokio::test]
+async fn i07_forged_swapped_and_dropped_records_at_the_end_keep_the_log_from_opening() {
+    let changes: [fn(&sled::Db); 3] = [
+        |store| forge(store, RECORDS - 10),
+        |store| {
+            let [left, right] = [RECORDS - 3, RECORDS - 2].map(key);
+            let first = store.insert(&left, store.get(&right).expect("reads").expect("is there"));
+            store
+                .insert(&right, first.expect("writes").expect("was there"))
+                .expect("writes");
+        },
+        |store| drop(store.remove(key(RECORDS)).expect("removes")),
+    ];
+    for change in changes {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("log");
+        fill(&path).await;
+        with_store(&path, change);
+        let error = open(&path).err().expect("refused");
+        assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+    }
+}
