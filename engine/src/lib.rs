@@ -13,5 +13,8 @@ pub mod canon;
 pub mod engine;
 pub mod identity;
 pub mod limits;
+mod scheduler;
+mod store;
+pub mod target;
 pub mod time;
 pub mod tool;

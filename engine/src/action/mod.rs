@@ -14,6 +14,7 @@
 
 mod command;
 mod decide;
+mod describe;
 mod event;
 mod evolve;
 mod facts;
@@ -24,6 +25,7 @@ mod transitions;
 
 pub use command::{AttemptOutcome, Command, Finding, Refusal, Revalidation};
 pub use decide::decide;
+pub use describe::describe;
 pub use event::{Event, ReplanReason};
 pub use evolve::{IllegalEvent, evolve};
 pub use facts::{Attempt, AttemptResult, Difference, Rendered, Snapshot, Window};

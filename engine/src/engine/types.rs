@@ -1,28 +1,47 @@
-//! The façade that everything above talks to.
+//! What the façade takes and answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_storage::{EventLog, Position, Version};
+use holdpoint_storage::{Position, Version};
 use serde_json::Value;
 
 use crate::action::{Action, ActionId, Event, Refusal, SafetyClass, Status};
 use crate::approval::Vote;
 use crate::canon::Digest;
-use crate::identity::Principal;
-use crate::time::{Clock, Entropy, Timestamp};
-
-/// A running engine. Cheap to clone.
-#[derive(Clone)]
-pub struct Engine {}
+use crate::target::{Locals, NetworkOptions, Target};
+use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
 
 /// What an engine is made of, apart from its log and its tools.
+///
+/// `Options::default()` is the machine's clock, its random source and the real network.
 pub struct Options {
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Where ids come from.
     pub entropy: Arc<dyn Entropy>,
+    /// Which addresses may be called beyond public ones.
+    pub network: NetworkOptions,
+    /// The closures of tools whose execution is `local`.
+    pub locals: Locals,
+    /// What takes the place of the network; none for the real one.
+    pub target: Option<Arc<dyn Target>>,
+    /// How many calls may be on their way at once, over all tools; at least 2.
+    pub calls_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            network: NetworkOptions::default(),
+            locals: Locals::default(),
+            target: None,
+            calls_max: 64,
+        }
+    }
 }
 
 /// A call that a principal wants to make.
@@ -242,138 +261,6 @@ pub struct HistoryEntry {
     pub hash: String,
     /// The hash of the record before it, hexadecimal.
     pub prev: String,
-}
-
-/// A reader that follows the history.
-pub struct History {}
-
-#[expect(
-    unused_variables,
-    clippy::unused_async,
-    clippy::todo,
-    missing_docs,
-    reason = "signatures"
-)]
-impl Engine {
-    /// Starts an engine on a log: recovers what a crash left behind, then begins to work.
-    pub async fn open(
-        log: Arc<dyn EventLog>,
-        registry: Arc<crate::tool::Registry>,
-        options: Options,
-    ) -> Result<Self, OpenError> {
-        todo!()
-    }
-    pub fn registry(&self) -> &crate::tool::Registry {
-        todo!()
-    }
-    pub fn identity(&self) -> &crate::identity::Identity {
-        todo!()
-    }
-    pub fn log(&self) -> &Arc<dyn EventLog> {
-        todo!()
-    }
-    pub fn now(&self) -> Timestamp {
-        todo!()
-    }
-    pub async fn submit(
-        &self,
-        by: &Principal,
-        submission: Submission,
-    ) -> Result<Submitted, SubmitError> {
-        todo!()
-    }
-    pub async fn vote(
-        &self,
-        by: &Principal,
-        id: ActionId,
-        ballot: Ballot,
-    ) -> Result<Versioned, ActError> {
-        todo!()
-    }
-    pub async fn withdraw(
-        &self,
-        by: &Principal,
-        id: ActionId,
-        reason: Option<String>,
-    ) -> Result<Versioned, ActError> {
-        todo!()
-    }
-    pub async fn cancel(
-        &self,
-        by: &Principal,
-        id: ActionId,
-        reason: Option<String>,
-    ) -> Result<Versioned, ActError> {
-        todo!()
-    }
-    pub async fn settle(
-        &self,
-        by: &Principal,
-        id: ActionId,
-        happened: bool,
-        reason: String,
-    ) -> Result<Versioned, ActError> {
-        todo!()
-    }
-    /// Respects what the principal may see.
-    pub fn get(&self, by: &Principal, id: ActionId) -> Result<Versioned, ActError> {
-        todo!()
-    }
-    pub fn list(&self, by: &Principal, query: &ListQuery) -> Result<Page, ListError> {
-        todo!()
-    }
-    pub fn counts(&self) -> Counts {
-        todo!()
-    }
-    /// The events of one action, in order, after a version, at most `limit`.
-    pub fn history(
-        &self,
-        by: &Principal,
-        id: ActionId,
-        after: Version,
-        limit: usize,
-    ) -> Result<Vec<HistoryEntry>, ActError> {
-        todo!()
-    }
-    /// The events of the whole log, in order, after a position; only for those who see all.
-    pub fn events(
-        &self,
-        by: &Principal,
-        after: Position,
-        limit: usize,
-    ) -> Result<Vec<HistoryEntry>, ActError> {
-        todo!()
-    }
-    /// Waits until the action has another version than `known`, or `at_most` has passed; answers it as it is then.
-    pub async fn wait(
-        &self,
-        by: &Principal,
-        id: ActionId,
-        known: Version,
-        at_most: Duration,
-    ) -> Result<Versioned, ActError> {
-        todo!()
-    }
-    /// Follows the log after a position. Entries are those that `by` may see.
-    pub fn subscribe(&self, by: &Principal, after: Position) -> History {
-        todo!()
-    }
-    /// Stops taking, finishes or parks what is on its way, and flushes.
-    pub async fn shutdown(&self, at_most: Duration) {
-        todo!()
-    }
-    /// Whether the engine can take actions; else why not.
-    pub fn ready(&self) -> Result<(), String> {
-        todo!()
-    }
-}
-
-#[expect(clippy::unused_async, clippy::todo, reason = "signatures")]
-impl History {
-    /// The next entries, never empty; none once the engine has stopped.
-    pub async fn next(&mut self) -> Option<Result<Vec<HistoryEntry>, ActError>> {
-        todo!()
-    }
 }
 
 /// Why an engine could not start.

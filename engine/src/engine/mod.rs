@@ -1,0 +1,210 @@
+//! The façade that everything above talks to.
+//!
+//! [`Engine::open`] recovers what a crash left behind and begins to work. Every answer that tells of
+//! a change is given after the change is durable (invariant I5). Whoever asks is a
+//! [`Principal`] taken from the credential of this request, so that each write is authorised at its
+//! append (invariant I18), and what may not be seen is simply not there.
+//!
+//! * `types`: what is taken and answered. `submit`, `act`: what changes actions. `query`, `events`:
+//!   what reads them. `observe`: log lines and metrics.
+
+mod act;
+mod events;
+pub(crate) mod observe;
+mod query;
+mod submit;
+mod types;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holdpoint_storage::{EventLog, ReadError};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+use crate::identity::{Identity, Principal};
+use crate::scheduler::{Dispatcher, Inbox, Work, recover};
+use crate::store::{EngineTime, Store, rebuild};
+use crate::target::{HttpTarget, World};
+use crate::time::{Entropy, Timestamp};
+use crate::tool::Registry;
+
+pub use events::{HISTORY_MAX, History};
+pub use query::LIST_MAX;
+pub use types::{
+    ActError, Answered, Ballot, Counts, HistoryEntry, ListError, ListOrder, ListQuery, OpenError,
+    Options, Page, RequestKey, Submission, SubmitError, Submitted, Versioned,
+};
+
+/// Submissions that may be worked on at once; each may be reading a state. Beyond it they are
+/// refused before anything is stored (invariant I21).
+const SUBMISSIONS_MAX: usize = 1024;
+
+/// A running engine. Cheap to clone.
+///
+/// When the last clone is dropped without [`Engine::shutdown`], it stops as if the process had died:
+/// an attempt on its way is unknown at the next start.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<Store>,
+    work: Arc<Work>,
+    identity: Identity,
+    entropy: Arc<dyn Entropy>,
+    submissions: Semaphore,
+    /// Request keys that are being worked on, by the key of their claim.
+    in_progress: Mutex<HashSet<Vec<u8>>>,
+    dispatcher: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.store.stop.begin();
+        let dispatcher = self
+            .dispatcher
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(dispatcher) = dispatcher.take() {
+            dispatcher.abort();
+        }
+    }
+}
+
+impl Engine {
+    /// Starts an engine on a log: recovers what a crash left behind, then begins to work.
+    ///
+    /// Indexes that are missing or of another version are built from the log first.
+    pub async fn open(
+        log: Arc<dyn EventLog>,
+        registry: Arc<Registry>,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        let Options {
+            clock,
+            entropy,
+            network,
+            locals,
+            target,
+            calls_max,
+        } = options;
+        if rebuild::ensure(log.as_ref()).await? {
+            tracing::info!("the indexes were built from the log");
+        }
+        let inbox = Arc::new(Inbox::new());
+        let log_time = time_of(log.as_ref()).map_err(|error| OpenError::Store(Box::new(error)))?;
+        let time = EngineTime::new(Arc::clone(&clock), log_time);
+        let store = Arc::new(Store::new(Arc::clone(&log), time, Arc::clone(&inbox)));
+        store.tally.start(log.as_ref())?;
+        let lost = recover(&store)
+            .await
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
+        if 0 < lost {
+            tracing::warn!("{lost} calls were on their way when the process stopped: now unknown");
+        }
+        let identity = Identity::open(log, clock, Arc::clone(&entropy))
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
+        let target = target.unwrap_or_else(|| Arc::new(HttpTarget::new(network)));
+        let work = Arc::new(Work {
+            store: Arc::clone(&store),
+            registry,
+            world: World::new(target, locals),
+        });
+        let dispatcher = inbox.receivers().map(|receivers| {
+            tokio::spawn(Dispatcher::new(Arc::clone(&work), receivers, calls_max).run())
+        });
+        let inner = Inner {
+            store,
+            work,
+            identity,
+            entropy,
+            submissions: Semaphore::new(SUBMISSIONS_MAX),
+            in_progress: Mutex::default(),
+            dispatcher: Mutex::new(dispatcher),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The tools that exist.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.work.registry
+    }
+
+    /// People and keys.
+    pub fn identity(&self) -> &Identity {
+        &self.inner.identity
+    }
+
+    /// The log underneath.
+    pub fn log(&self) -> &Arc<dyn EventLog> {
+        &self.inner.store.log
+    }
+
+    /// Now; never earlier than any answer before (invariant I9).
+    pub fn now(&self) -> Timestamp {
+        self.inner.store.time.now()
+    }
+
+    /// Whether the engine can take actions; else why not.
+    pub fn ready(&self) -> Result<(), String> {
+        self.inner
+            .store
+            .stop
+            .may_begin()
+            .map_err(|error| error.to_string())
+    }
+
+    /// Makes the scheduler look at the clock, for whoever has just set it.
+    pub fn wake(&self) {
+        self.inner.store.inbox.wake();
+    }
+
+    /// Stops taking, finishes or parks what is on its way, and flushes.
+    ///
+    /// A call that has not ended after `at_most` is cut off; it is unknown at the next start.
+    pub async fn shutdown(&self, at_most: Duration) {
+        let store = &self.inner.store;
+        store.stop.begin();
+        let dispatcher = self.take_dispatcher();
+        if let Some(mut dispatcher) = dispatcher
+            && tokio::time::timeout(at_most, &mut dispatcher)
+                .await
+                .is_err()
+        {
+            tracing::warn!("calls that did not end in time were cut off");
+            dispatcher.abort();
+            // What was being written is finished by the log itself.
+            let _cancelled = dispatcher.await;
+        }
+        store.checkpoint().await;
+        store.log.close().await;
+    }
+
+    fn take_dispatcher(&self) -> Option<JoinHandle<()>> {
+        let mut slot = self
+            .inner
+            .dispatcher
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        slot.take()
+    }
+}
+
+/// Whether the principal may see the action.
+fn may_see(by: &Principal, action: &crate::action::Action) -> bool {
+    let caller = &action.proposal.caller;
+    by.sees_all() || caller.id == by.id || caller.owner.as_ref() == Some(&by.id)
+}
+
+fn time_of(log: &dyn EventLog) -> Result<Timestamp, ReadError> {
+    let last = log.stats()?.last_position;
+    let records = log.read_all(last.saturating_sub(1), 1)?;
+    Ok(records
+        .last()
+        .map_or(Timestamp(i64::MIN), |record| Timestamp(record.time_ms)))
+}

@@ -1,0 +1,73 @@
+//! What a submission may look like at all.
+
+use crate::canon::CanonicalJson;
+use crate::engine::act::REASON_CHARS_MAX;
+use crate::engine::{Submission, SubmitError};
+use crate::limits::{JSON_BYTES_MAX, LABEL_BYTES_MAX, LABELS_MAX};
+use crate::tool::Tool;
+
+/// The longest name of a label, in bytes.
+const LABEL_NAME_BYTES_MAX: usize = 64;
+
+/// The longest request key, in bytes.
+const REQUEST_KEY_BYTES_MAX: usize = 255;
+
+pub(super) fn check(submission: &Submission) -> Result<(), SubmitError> {
+    let invalid = |message: String| Err(SubmitError::Invalid(message));
+    if let Some(reason) = &submission.reason
+        && REASON_CHARS_MAX < reason.chars().count()
+    {
+        return invalid(format!(
+            "a reason has at most {REASON_CHARS_MAX} characters"
+        ));
+    }
+    if LABELS_MAX < submission.labels.len() {
+        return invalid(format!(
+            "an action has at most {LABELS_MAX} labels of its own"
+        ));
+    }
+    for (name, value) in &submission.labels {
+        if name.is_empty() || LABEL_NAME_BYTES_MAX < name.len() {
+            return invalid(format!(
+                "the name of a label has 1 to {LABEL_NAME_BYTES_MAX} bytes"
+            ));
+        }
+        if LABEL_BYTES_MAX < value.len() {
+            return invalid(format!(
+                "the label {name} is longer than {LABEL_BYTES_MAX} bytes"
+            ));
+        }
+    }
+    if submission.expires_in.is_some_and(|time| time.is_zero()) {
+        return invalid("the time to decide must be longer than nothing".to_owned());
+    }
+    if let Some(key) = &submission.request_key {
+        let printable = key.key.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if key.key.is_empty() || REQUEST_KEY_BYTES_MAX < key.key.len() || !printable {
+            return invalid(format!(
+                "an Idempotency-Key has 1 to {REQUEST_KEY_BYTES_MAX} printable ASCII characters"
+            ));
+        }
+    }
+    if JSON_BYTES_MAX < CanonicalJson::of(&submission.args).as_str().len() {
+        return invalid(format!(
+            "the arguments are longer than {JSON_BYTES_MAX} bytes"
+        ));
+    }
+    Ok(())
+}
+
+/// Labels of the submission stand beside those of the tool, never in their place.
+pub(super) fn check_labels(tool: &Tool, submission: &Submission) -> Result<(), SubmitError> {
+    let own = tool.labels(&submission.args);
+    match submission
+        .labels
+        .keys()
+        .find(|name| own.contains_key(*name))
+    {
+        Some(name) => Err(SubmitError::Invalid(format!(
+            "the label {name} is made from the arguments and cannot be set"
+        ))),
+        None => Ok(()),
+    }
+}

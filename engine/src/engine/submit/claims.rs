@@ -1,0 +1,157 @@
+//! Keys: the one of the request, which a client chooses, and the one of the intent, which the tool
+//! makes. Each is claimed in the same write as the first event (invariant I15), so that of any
+//! number of callers at once one is first and all others learn of it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use holdpoint_storage::Claim;
+use sha2::{Digest as _, Sha256};
+
+use super::draft::Draft;
+use super::unavailable;
+use crate::action::ActionId;
+use crate::canon::Digest;
+use crate::engine::{Engine, SubmitError};
+use crate::identity::Principal;
+
+/// The keys of a submission, as claims.
+pub(super) struct Keys {
+    /// `rk/` and a digest over principal and key.
+    pub(super) request: Option<Vec<u8>>,
+    fingerprint: Option<Digest>,
+    /// `ik/` and a digest over tool and key; none where the key is made from the action id.
+    intent: Option<Vec<u8>>,
+    args: Digest,
+}
+
+/// A key that is held already.
+pub(super) struct Used {
+    /// The action that holds it.
+    pub(super) id: ActionId,
+    /// Whether it stands for the same as what is asked for now.
+    pub(super) same: bool,
+    /// Which key.
+    pub(super) by_request_key: bool,
+}
+
+/// A claim that this program did not write.
+#[derive(Debug, thiserror::Error)]
+#[error("the value of a claim is damaged")]
+struct DamagedClaim;
+
+impl Keys {
+    pub(super) fn of(by: &Principal, draft: &Draft<'_>) -> Self {
+        let request = draft.request_key.as_ref();
+        // A key that needs the state is made once more when the state is there.
+        let intent = draft
+            .tool
+            .has_key_template()
+            .then(|| draft.key().ok())
+            .flatten();
+        Self {
+            request: request.map(|request| claim_key("rk/", &by.id, &request.key)),
+            fingerprint: request.map(|request| request.fingerprint),
+            intent: intent.map(|key| claim_key("ik/", &draft.tool.name, &key)),
+            args: draft.canonical.digest(),
+        }
+    }
+
+    /// Every claim of an action that is taken on.
+    pub(super) fn claims(&self, id: ActionId) -> Vec<Claim> {
+        let intent = self.intent.as_ref().map(|key| claim(key, self.args, id));
+        self.request_claim(id).into_iter().chain(intent).collect()
+    }
+
+    /// The claim of the request key.
+    pub(super) fn request_claim(&self, id: ActionId) -> Option<Claim> {
+        Some(claim(self.request.as_ref()?, self.fingerprint?, id))
+    }
+
+    /// Reads what the holder of one of these keys left.
+    pub(super) fn used_by(&self, key: &[u8], holder: &[u8]) -> Result<Used, SubmitError> {
+        let by_request_key = self.request.as_deref() == Some(key);
+        let expected = if by_request_key {
+            self.fingerprint
+        } else {
+            Some(self.args)
+        };
+        let (digest, id) = holder
+            .split_at_checked(32)
+            .and_then(|(digest, id)| {
+                Some((
+                    Digest(digest.try_into().ok()?),
+                    ActionId::from_bytes(id.try_into().ok()?),
+                ))
+            })
+            .ok_or_else(|| unavailable(DamagedClaim))?;
+        Ok(Used {
+            id,
+            same: expected == Some(digest),
+            by_request_key,
+        })
+    }
+}
+
+/// Parts of any length, so that no two pairs make one key.
+fn claim_key(kind: &str, scope: &str, key: &str) -> Vec<u8> {
+    let mut digest = Sha256::new();
+    digest.update((scope.len() as u64).to_be_bytes());
+    digest.update(scope);
+    digest.update(key);
+    let mut bytes = kind.as_bytes().to_vec();
+    bytes.extend_from_slice(&digest.finalize());
+    bytes
+}
+
+fn claim(key: &[u8], digest: Digest, id: ActionId) -> Claim {
+    let mut value = digest.0.to_vec();
+    value.extend_from_slice(id.as_bytes());
+    Claim {
+        key: key.to_vec(),
+        value,
+    }
+}
+
+/// A request key that is being worked on; free again when dropped.
+pub(super) struct Alone<'a> {
+    all: &'a Mutex<HashSet<Vec<u8>>>,
+    key: Vec<u8>,
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.key);
+    }
+}
+
+impl Engine {
+    /// Begins to work on a request key; fails where it is being worked on.
+    pub(super) fn begin(&self, key: &[u8]) -> Result<Alone<'_>, SubmitError> {
+        let all = &self.inner.in_progress;
+        let is_new = all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key.to_vec());
+        if !is_new {
+            return Err(SubmitError::InProgress);
+        }
+        Ok(Alone {
+            all,
+            key: key.to_vec(),
+        })
+    }
+
+    /// Looks the keys up, the one of the request first.
+    pub(super) fn used(&self, keys: &Keys) -> Result<Option<Used>, SubmitError> {
+        for key in [&keys.request, &keys.intent].into_iter().flatten() {
+            if let Some(holder) = self.log().claim(key).map_err(unavailable)? {
+                return keys.used_by(key, &holder).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}

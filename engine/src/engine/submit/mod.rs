@@ -1,0 +1,256 @@
+//! From a wish to a durable action.
+//!
+//! The order matters: what can be refused without asking anybody comes first, and a key that was
+//! used before is answered before the state is read. Bounds are checked before anything is stored
+//! (invariant I21).
+
+mod bounds;
+mod claims;
+mod draft;
+
+use serde_json::Value;
+
+use super::{Answered, Engine, Submission, SubmitError, Submitted, Versioned, may_see};
+use crate::action::{ActionId, AttemptOutcome, Command, Refused, SafetyClass, Status};
+use crate::identity::Principal;
+use crate::store::{CommitError, Request};
+use crate::tool::RenderError;
+use claims::{Keys, Used};
+use draft::Draft;
+
+/// Actions that are not final. Beyond it nobody can decide on them any more, and the disk fills.
+const OPEN_ACTIONS_MAX: u64 = 5_000_000;
+
+impl Engine {
+    /// Takes a call on, or answers it at once where its tool is idempotent.
+    ///
+    /// The same submission under the same key is answered with the first action (`replayed`).
+    pub async fn submit(
+        &self,
+        by: &Principal,
+        submission: Submission,
+    ) -> Result<Submitted, SubmitError> {
+        bounds::check(&submission)?;
+        let store = &self.inner.store;
+        store.stop.may_begin().map_err(unavailable)?;
+        let registry = self.registry();
+        let tool = registry
+            .get(&submission.tool)
+            .ok_or_else(|| SubmitError::UnknownTool {
+                tool: submission.tool.clone(),
+                suggestion: registry.nearest(&submission.tool).map(str::to_owned),
+            })?;
+        bounds::check_labels(tool, &submission)?;
+        tool.check_args(&submission.args).map_err(|errors| {
+            let list = errors
+                .into_iter()
+                .map(|error| (error.pointer, error.message));
+            SubmitError::InvalidArgs(list.collect())
+        })?;
+        let Ok(_slot) = self.inner.submissions.try_acquire() else {
+            return Err(SubmitError::Overloaded);
+        };
+        if OPEN_ACTIONS_MAX <= store.tally.open() {
+            return Err(SubmitError::Overloaded);
+        }
+        let mut draft = Draft::new(self, tool, by, submission)?;
+        let keys = Keys::of(by, &draft);
+        let _alone = keys
+            .request
+            .as_ref()
+            .map(|key| self.begin(key))
+            .transpose()?;
+        if let Some(used) = self.used(&keys)? {
+            return self.replay(by, &keys, used).await;
+        }
+        if let Some(refused) = draft.refusal(by) {
+            return self.refuse(by, draft, keys, refused).await;
+        }
+        draft.snapshot = draft
+            .read_state(self)
+            .await
+            .map_err(SubmitError::StateUnavailable)?;
+        if let Some(refused) = draft.failed_precondition() {
+            return self.refuse(by, draft, keys, refused).await;
+        }
+        let request = draft.request().map_err(invalid_args)?;
+        if tool.class == SafetyClass::Idempotent {
+            return Ok(self.answer(&draft, &request).await);
+        }
+        // With the state, where the key is made from it.
+        let keys = Keys::of(by, &draft);
+        let at = store.time.now();
+        let requirement = (tool.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
+        let command = Command::Submit {
+            proposal: draft.proposal().map_err(invalid_args)?,
+            snapshot: draft.snapshot.clone(),
+            request,
+            requirement,
+            at,
+        };
+        let request = Request {
+            before: None,
+            id: draft.id,
+            command,
+            actor: by.id.clone(),
+            claims: keys.claims(draft.id),
+            at,
+        };
+        match store.commit(request).await {
+            Ok(committed) => Ok(taken(committed.into_view(), false)),
+            Err(CommitError::ClaimTaken { key, holder }) => {
+                let used = keys.used_by(&key, &holder)?;
+                self.replay(by, &keys, used).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps a record of a refused try (invariant I24). It holds the request key, so that a repeat
+    /// of the request has the same answer, but not the key of the intent.
+    async fn refuse(
+        &self,
+        by: &Principal,
+        draft: Draft<'_>,
+        keys: Keys,
+        refused: Refused,
+    ) -> Result<Submitted, SubmitError> {
+        let at = self.inner.store.time.now();
+        let request = Request {
+            before: None,
+            id: draft.id,
+            command: Command::Refuse {
+                proposal: draft.proposal().map_err(invalid_args)?,
+                refused,
+                at,
+            },
+            actor: by.id.clone(),
+            claims: keys.request_claim(draft.id).into_iter().collect(),
+            at,
+        };
+        match self.inner.store.commit(request).await {
+            Ok(committed) => Err(SubmitError::Refused {
+                action: Box::new(committed.into_view()),
+            }),
+            Err(CommitError::ClaimTaken { key, holder }) => {
+                let used = keys.used_by(&key, &holder)?;
+                self.replay(by, &keys, used).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Answers with the action that holds the key, or says that the key was used for something else.
+    async fn replay(
+        &self,
+        by: &Principal,
+        keys: &Keys,
+        used: Used,
+    ) -> Result<Submitted, SubmitError> {
+        let first = self.inner.store.load(used.id).map_err(unavailable)?;
+        let visible = first.filter(|view| may_see(by, &view.action));
+        let Some(view) = visible.filter(|_| used.same) else {
+            let first = self.get(by, used.id).ok().map(|view| view.action.id);
+            return Err(SubmitError::KeyReused {
+                first,
+                request_key: used.by_request_key,
+            });
+        };
+        if !used.by_request_key
+            && let Some(claim) = keys.request_claim(used.id)
+        {
+            // So that this request key, too, stands for this action from now on.
+            match self.inner.store.claim(claim).await {
+                Ok(()) => {}
+                Err(CommitError::ClaimTaken { key, holder }) => {
+                    let other = keys.used_by(&key, &holder)?;
+                    if !other.same || other.id != used.id {
+                        return Err(SubmitError::KeyReused {
+                            first: self.get(by, other.id).ok().map(|view| view.action.id),
+                            request_key: true,
+                        });
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if view.action.status() == Status::Refused {
+            return Err(SubmitError::Refused {
+                action: Box::new(view),
+            });
+        }
+        Ok(taken(view, true))
+    }
+
+    async fn answer(&self, draft: &Draft<'_>, request: &crate::action::Rendered) -> Submitted {
+        let etag = draft
+            .snapshot
+            .as_ref()
+            .and_then(|state| state.etag.as_deref());
+        let world = &self.inner.work.world;
+        let begun = self.now();
+        let outcome = world
+            .call_idempotent(draft.tool, request, etag, &draft.args)
+            .await;
+        super::observe::execution(draft.tool.class, &outcome, self.now().since(begun));
+        let (status, http_status, result) = match outcome {
+            AttemptOutcome::Done {
+                http_status,
+                result,
+            } => (Status::Succeeded, http_status, result.value()),
+            AttemptOutcome::Refused {
+                http_status,
+                answer,
+            } => (Status::Failed, http_status, answer.value()),
+            AttemptOutcome::VersionMoved { answer } => (Status::Failed, Some(412), answer.value()),
+            AttemptOutcome::NotDelivered { message } => {
+                (Status::Failed, None, Value::String(message))
+            }
+            AttemptOutcome::Unknown {
+                http_status,
+                message,
+            } => (Status::Failed, http_status, Value::String(message)),
+        };
+        Submitted::Answered(Answered {
+            status,
+            class: SafetyClass::Idempotent,
+            summary: draft.summary(),
+            http_status,
+            result,
+        })
+    }
+
+    fn new_id(&self) -> Result<ActionId, SubmitError> {
+        let mut random = [0; 10];
+        self.inner.entropy.fill(&mut random).map_err(unavailable)?;
+        Ok(ActionId::new(self.now(), random))
+    }
+}
+
+fn taken(view: Versioned, replayed: bool) -> Submitted {
+    Submitted::Action {
+        action: Box::new(view),
+        replayed,
+    }
+}
+
+fn invalid_args(error: RenderError) -> SubmitError {
+    SubmitError::InvalidArgs(vec![(error.pointer.unwrap_or_default(), error.message)])
+}
+
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> SubmitError {
+    SubmitError::Unavailable(Box::new(error))
+}
+
+impl From<CommitError> for SubmitError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::TooLarge(message) => Self::Invalid(message),
+            CommitError::Unavailable(source) => Self::Unavailable(source),
+            error @ (CommitError::Refused(_)
+            | CommitError::Conflict
+            | CommitError::ClaimTaken { .. }
+            | CommitError::Missing) => Self::Unavailable(Box::new(error)),
+        }
+    }
+}

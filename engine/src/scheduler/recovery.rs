@@ -1,0 +1,67 @@
+//! What a crash left behind (invariant I23).
+//!
+//! An action with a commit record and no result may or may not have happened: it becomes unknown,
+//! before anything else runs, and is never sent again blindly. Everything else that is due is in the
+//! open index and is found there.
+
+use std::sync::Arc;
+
+use holdpoint_storage::{Direction, ScanRange};
+
+use super::work::ENGINE;
+use crate::action::{ActionId, AttemptOutcome, Command, Status};
+use crate::store::index::{self, OpenKey};
+use crate::store::{CommitError, Store};
+
+const PAGE: usize = 256;
+
+/// Turns every attempt that was on its way into an unknown one. Answers how many there were.
+pub(crate) async fn recover(store: &Arc<Store>) -> Result<u64, CommitError> {
+    let prefix: Vec<u8> = index::lane(Status::Executing).into_iter().collect();
+    let mut above: Option<Vec<u8>> = None;
+    let mut found = 0;
+    loop {
+        let range = ScanRange {
+            prefix: &prefix,
+            above: above.as_deref(),
+            below: None,
+        };
+        let entries = store
+            .log
+            .scan(index::OPEN, range, PAGE, Direction::Forward)
+            .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
+        for (key, _) in &entries {
+            if let Some(open) = OpenKey::parse(key) {
+                found += u64::from(mark_unknown(store, open.id).await?);
+            }
+        }
+        match entries.into_iter().last() {
+            Some((key, _)) => above = Some(key),
+            None => return Ok(found),
+        }
+    }
+}
+
+async fn mark_unknown(store: &Arc<Store>, id: ActionId) -> Result<bool, CommitError> {
+    let Some(view) = store.load(id)? else {
+        return Ok(false);
+    };
+    // A worker that pulled the call may still be at it; its lease ends by itself.
+    if index::is_pulled(&view.action) {
+        return Ok(false);
+    }
+    let Some(attempt) = view.action.attempts.last().map(|last| last.number) else {
+        return Ok(false);
+    };
+    store
+        .act(id, ENGINE, |at| Command::Record {
+            attempt,
+            outcome: AttemptOutcome::Unknown {
+                http_status: None,
+                message: "the process stopped before the result was recorded".to_owned(),
+            },
+            at,
+        })
+        .await?;
+    Ok(true)
+}

@@ -1,0 +1,336 @@
+//! What is done about one action that is due.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::action::{
+    Action, ActionId, AttemptOutcome, Command, Phase, Refusal, Revalidation, Snapshot, Window,
+};
+use crate::engine::{Versioned, observe};
+use crate::store::{CommitError, Request, Store};
+use crate::target::{CommitPermit, World};
+use crate::time::Timestamp;
+use crate::tool::{Context, Execute, Registry, StateView, Tool};
+
+/// Who acts, in the log, where no principal does.
+pub(crate) const ENGINE: &str = "engine";
+
+/// How often an action is looked at again because it changed in the meantime.
+const CONFLICTS_MAX: u32 = 32;
+
+/// How often the result of an attempt is offered to a store that is full, and the wait in between.
+/// Afterwards the engine stops: the attempt is unknown at the next start, and is reconciled.
+const RECORD_TRIES: u32 = 20;
+const RECORD_WAIT: Duration = Duration::from_millis(250);
+
+/// Everything that executing needs.
+pub(crate) struct Work {
+    pub(crate) store: Arc<Store>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) world: World,
+}
+
+/// What a look at an action came to.
+enum Step {
+    /// Nothing more to do now.
+    Rest,
+    /// It changed in the meantime; look again.
+    Again,
+    /// A commit record is durable.
+    Send(Box<CommitPermit>),
+}
+
+impl Work {
+    /// Does whatever is due for the action.
+    pub(crate) async fn advance(&self, id: ActionId) {
+        for _ in 0..CONFLICTS_MAX {
+            match self.step(id).await {
+                Ok(Step::Rest) => return,
+                Ok(Step::Again) => tokio::task::yield_now().await,
+                Ok(Step::Send(permit)) => return self.send(*permit).await,
+                Err(error) => {
+                    tracing::error!(
+                        action.id = %id,
+                        error = &error as &dyn std::error::Error,
+                        "{id} could not be moved on"
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn step(&self, id: ActionId) -> Result<Step, CommitError> {
+        if self.store.stop.may_begin().is_err() {
+            return Ok(Step::Rest);
+        }
+        let Some(view) = self.store.load(id)? else {
+            return Ok(Step::Rest);
+        };
+        let now = self.store.time.now();
+        let past_deadline = view
+            .action
+            .deadline()
+            .is_some_and(|deadline| deadline <= now);
+        match view.action.phase {
+            Phase::Staged | Phase::Approved { .. } if past_deadline => {
+                self.commit(view, |at| Command::ReachDeadline { at }).await
+            }
+            Phase::Approved { run_at, .. } | Phase::Accepted { run_at } if run_at <= now => {
+                if crate::store::index::is_pulled(&view.action) {
+                    return Ok(Step::Rest);
+                }
+                self.attempt(view).await
+            }
+            Phase::Unknown {
+                next_check: Some(at),
+                ..
+            } if at <= now => self.check(view).await,
+            Phase::Staged
+            | Phase::Approved { .. }
+            | Phase::Accepted { .. }
+            | Phase::Executing
+            | Phase::Unknown { .. }
+            | Phase::Succeeded { .. }
+            | Phase::Failed(_)
+            | Phase::Rejected { .. }
+            | Phase::Expired
+            | Phase::Cancelled { .. }
+            | Phase::Refused(_)
+            | Phase::ReplanRequired { .. } => Ok(Step::Rest),
+        }
+    }
+
+    /// Reads the world again and commits, defers, or learns that it moved. All of it is decided on
+    /// the version that was loaded before the world was read (invariant I3).
+    async fn attempt(&self, view: Versioned) -> Result<Step, CommitError> {
+        let Some(tool) = self.registry.get(&view.action.proposal.tool) else {
+            return self
+                .commit(view, |at| Command::Commit {
+                    revalidation: tool_is_gone(),
+                    at,
+                })
+                .await;
+        };
+        match self.revalidate(&view.action, tool).await {
+            Ok(revalidation) => {
+                self.commit(view, |at| Command::Commit { revalidation, at })
+                    .await
+            }
+            Err(message) => self.commit(view, |at| Command::Defer { message, at }).await,
+        }
+    }
+
+    /// What is to be compared with what was approved; fails where the state cannot be read.
+    async fn revalidate(&self, action: &Action, tool: &Tool) -> Result<Revalidation, String> {
+        let proposal = &action.proposal;
+        let args = proposal.args.value();
+        let asking = Context {
+            args: &args,
+            caller: &proposal.caller,
+            state: None,
+            action_id: Some(action.id),
+            idempotency_key: Some(&proposal.idempotency_key),
+        };
+        let same_tool = tool.digest == proposal.tool_digest;
+        let reads = proposal.class.revalidates() || sends_etag(tool);
+        let snapshot = if same_tool && reads {
+            self.world
+                .read_state(tool, &asking, &self.store.time)
+                .await?
+        } else {
+            // Nothing is asked on behalf of a definition that nobody approved.
+            action.snapshot.clone().filter(|_| same_tool)
+        };
+        if same_tool && sends_without_etag(tool, snapshot.as_ref()) {
+            return Err(
+                "the answer of the state query has no ETag, which the call needs".to_owned(),
+            );
+        }
+        let state = snapshot.as_ref().map(|snapshot| snapshot.state.value());
+        let ctx = Context {
+            state: view_of(state.as_ref(), snapshot.as_ref()),
+            ..asking
+        };
+        let failed_precondition = tool
+            .failed_precondition(&ctx)
+            .unwrap_or_else(|error| Some(error.to_string()));
+        let requirement = action
+            .approval
+            .as_ref()
+            .map(|_| tool.requirement(&ctx, self.store.time.now(), None));
+        Ok(Revalidation {
+            by_conditions: tool.state_may_move(),
+            failed_precondition,
+            tool_digest: Some(tool.digest),
+            request: tool.render_execute(&ctx).ok(),
+            requirement,
+            window: state_window(tool, reads && snapshot.is_some()),
+            snapshot,
+        })
+    }
+
+    async fn commit(
+        &self,
+        view: Versioned,
+        wish: impl FnOnce(Timestamp) -> Command,
+    ) -> Result<Step, CommitError> {
+        // Not one commit record after a stop (I22).
+        if self.store.stop.may_begin().is_err() {
+            return Ok(Step::Rest);
+        }
+        let at = self.store.time.now();
+        let request = Request {
+            id: view.action.id,
+            before: Some(view),
+            command: wish(at),
+            actor: ENGINE.to_owned(),
+            claims: Vec::new(),
+            at,
+        };
+        match self.store.commit(request).await {
+            Ok(committed) => Ok(CommitPermit::of(committed)
+                .map_or(Step::Rest, |permit| Step::Send(Box::new(permit)))),
+            Err(CommitError::Conflict) => Ok(Step::Again),
+            // Somebody was faster, or the clock of the decision was a little earlier.
+            Err(CommitError::Refused(Refusal::OutOfPlace { .. } | Refusal::NotDue { .. })) => {
+                Ok(Step::Rest)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn send(&self, permit: CommitPermit) {
+        let id = permit.action().id;
+        let attempt = permit.attempt();
+        let class = permit.action().proposal.class;
+        let begun = self.store.time.now();
+        let outcome = match self.registry.get(&permit.action().proposal.tool) {
+            Some(tool) => self.world.send(permit, tool, &self.store.time).await,
+            None => AttemptOutcome::NotDelivered {
+                message: "the tool is not defined any more".to_owned(),
+            },
+        };
+        observe::execution(class, &outcome, self.store.time.now().since(begun));
+        self.record(id, attempt, outcome).await;
+    }
+
+    async fn record(&self, id: ActionId, attempt: u32, outcome: AttemptOutcome) {
+        for _ in 0..RECORD_TRIES {
+            let wish = |at| Command::Record {
+                attempt,
+                outcome: outcome.clone(),
+                at,
+            };
+            match self.store.act(id, ENGINE, wish).await {
+                Ok(_) => return,
+                Err(error) if self.store.stop.may_write().is_err() => {
+                    return tracing::error!(
+                        action.id = %id,
+                        error = &error as &dyn std::error::Error,
+                        "the result of attempt {attempt} of {id} was not stored; it is unknown \
+                         at the next start"
+                    );
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        action.id = %id,
+                        error = &error as &dyn std::error::Error,
+                        "the result of attempt {attempt} of {id} is not stored yet"
+                    );
+                    tokio::time::sleep(RECORD_WAIT).await;
+                }
+            }
+        }
+        self.store.stop.fail(&format!(
+            "the result of an attempt of {id} could not be stored; make room and start again"
+        ));
+    }
+
+    /// Asks the source of truth whether the last attempt took effect.
+    async fn check(&self, view: Versioned) -> Result<Step, CommitError> {
+        let action = &view.action;
+        let proposal = &action.proposal;
+        let Some(attempt) = action.attempts.last().map(|last| last.number) else {
+            return Ok(Step::Rest);
+        };
+        let asked_at = self.store.time.now();
+        let tool = self
+            .registry
+            .get(&proposal.tool)
+            .filter(|tool| tool.digest == proposal.tool_digest);
+        let finding = match tool {
+            Some(tool) => {
+                let args = proposal.args.value();
+                let state = action
+                    .snapshot
+                    .as_ref()
+                    .map(|snapshot| snapshot.state.value());
+                let ctx = Context {
+                    args: &args,
+                    caller: &proposal.caller,
+                    state: view_of(state.as_ref(), action.snapshot.as_ref()),
+                    action_id: Some(action.id),
+                    idempotency_key: Some(&proposal.idempotency_key),
+                };
+                self.world.ask(tool, &ctx).await
+            }
+            None => crate::action::Finding::Inconclusive {
+                message: "the tool is not defined any more as it was when the call was sent"
+                    .to_owned(),
+            },
+        };
+        self.commit(view, |at| Command::Check {
+            attempt,
+            finding,
+            asked_at,
+            at,
+        })
+        .await
+    }
+}
+
+/// How sure the state is when the call leaves.
+fn state_window(tool: &Tool, was_read: bool) -> Window {
+    if was_read && sends_etag(tool) {
+        Window::Closed
+    } else if was_read {
+        Window::Narrowed
+    } else {
+        Window::Open
+    }
+}
+
+/// Whether the call needs a version of the state that is not there.
+pub(crate) fn sends_without_etag(tool: &Tool, snapshot: Option<&Snapshot>) -> bool {
+    sends_etag(tool) && snapshot.is_none_or(|snapshot| snapshot.etag.is_none())
+}
+
+fn sends_etag(tool: &Tool) -> bool {
+    match &tool.execute {
+        Execute::Http(call) => call.sends_state_etag(),
+        Execute::Worker | Execute::Local(_) => false,
+    }
+}
+
+fn view_of<'a>(
+    state: Option<&'a serde_json::Value>,
+    snapshot: Option<&'a Snapshot>,
+) -> Option<StateView<'a>> {
+    Some(StateView {
+        body: state?,
+        etag: snapshot?.etag.as_deref(),
+    })
+}
+
+fn tool_is_gone() -> Revalidation {
+    Revalidation {
+        snapshot: None,
+        by_conditions: false,
+        failed_precondition: None,
+        tool_digest: None,
+        request: None,
+        requirement: None,
+        window: Window::Open,
+    }
+}

@@ -1,0 +1,282 @@
+//! One command: decided, appended durably, then made known.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use holdpoint_storage::{AppendError, Batch, Claim, IndexPut, StreamAppend};
+
+use super::codec::{self, CodecError};
+use super::index::{self, OpenKey};
+use super::{BoxError, LoadError, Store, fatal};
+use crate::action::{Action, ActionId, Command, Event, Refusal, decide, evolve};
+use crate::engine::{Versioned, observe};
+use crate::time::Timestamp;
+
+/// How often a command is decided again because somebody else was first. More than everybody who
+/// can usefully write to one action at one moment.
+const CONFLICTS_MAX: u32 = 512;
+
+/// Appends between two checkpoints of the totals: what a start after a crash has to count again.
+const CHECKPOINT_APPENDS: u64 = 20_000;
+
+/// A command on its way into the log.
+pub(crate) struct Request {
+    /// The action as it was loaded; none for a new one.
+    pub(crate) before: Option<Versioned>,
+    /// Which action.
+    pub(crate) id: ActionId,
+    /// The wish.
+    pub(crate) command: Command,
+    /// Who: an id, or `engine`.
+    pub(crate) actor: String,
+    /// What else must be free.
+    pub(crate) claims: Vec<Claim>,
+    /// Now, as in the command.
+    pub(crate) at: Timestamp,
+}
+
+/// What became of a command. Only a durable append makes one.
+pub(crate) struct Committed {
+    view: Versioned,
+    events: Vec<Event>,
+}
+
+impl Committed {
+    /// What happened; empty where the command repeated what was already so.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The action afterwards.
+    pub(crate) fn into_view(self) -> Versioned {
+        self.view
+    }
+}
+
+/// Why a command had no effect.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommitError {
+    /// The core says no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Somebody else was first; load and decide again.
+    #[error("the action has changed in the meantime")]
+    Conflict,
+    /// A claim is held.
+    #[error("a claim is held")]
+    ClaimTaken {
+        /// Which.
+        key: Vec<u8>,
+        /// What its holder left.
+        holder: Vec<u8>,
+    },
+    /// It can never be stored.
+    #[error("{0}")]
+    TooLarge(String),
+    /// There is no such action.
+    #[error("there is no such action")]
+    Missing,
+    /// The store failed, or has stopped.
+    #[error("the store cannot take it now")]
+    Unavailable(#[source] BoxError),
+}
+
+impl From<LoadError> for CommitError {
+    fn from(error: LoadError) -> Self {
+        Self::Unavailable(Box::new(error))
+    }
+}
+
+impl Store {
+    /// Loads, decides and appends; again where somebody else was first.
+    pub(crate) async fn act(
+        self: &Arc<Self>,
+        id: ActionId,
+        actor: &str,
+        wish: impl Fn(Timestamp) -> Command,
+    ) -> Result<Committed, CommitError> {
+        for _ in 0..CONFLICTS_MAX {
+            let before = self.load(id)?.ok_or(CommitError::Missing)?;
+            let at = self.time.now();
+            let request = Request {
+                before: Some(before),
+                id,
+                command: wish(at),
+                actor: actor.to_owned(),
+                claims: Vec::new(),
+                at,
+            };
+            match self.commit(request).await {
+                Err(CommitError::Conflict) => tokio::task::yield_now().await,
+                other => return other,
+            }
+        }
+        Err(CommitError::Conflict)
+    }
+
+    /// Decides one command on the state it was made for, and waits until the outcome is durable and
+    /// known to everybody who waits for it.
+    pub(crate) async fn commit(
+        self: &Arc<Self>,
+        request: Request,
+    ) -> Result<Committed, CommitError> {
+        let stopped = |error| CommitError::Unavailable(Box::new(error));
+        self.stop.may_write().map_err(stopped)?;
+        let state = request.before.as_ref().map(|before| &before.action);
+        let events = decide(state, request.command)?;
+        if events.is_empty() {
+            let Some(view) = request.before else {
+                return Err(CommitError::Missing);
+            };
+            return Ok(Committed { view, events });
+        }
+        let from = state.map(Action::status);
+        let old = state.and_then(OpenKey::of);
+        let expected = request.before.as_ref().map_or(0, |before| before.version);
+        let action = apply(
+            request.before.map(|before| before.action),
+            request.id,
+            &events,
+        );
+        let view = Versioned {
+            action,
+            version: expected + events.len() as u64,
+        };
+        let too_large = |error: CodecError| CommitError::TooLarge(error.0);
+        let records = events
+            .iter()
+            .map(|event| codec::encode_event(event, &request.actor, request.at))
+            .collect::<Result<_, _>>()
+            .map_err(too_large)?;
+        let open = OpenKey::of(&view.action);
+        let batch = Batch {
+            streams: vec![StreamAppend {
+                stream: codec::stream_of(request.id),
+                expected,
+                records,
+            }],
+            puts: puts_of(
+                &view,
+                open.as_ref().filter(|open| old.as_ref() != Some(open)),
+            )
+            .map_err(too_large)?,
+            deletes: old
+                .filter(|old| open.as_ref() != Some(old))
+                .map(|old| (index::OPEN, old.bytes()))
+                .into_iter()
+                .collect(),
+            claims: request.claims,
+            releases: Vec::new(),
+        };
+        // A task of its own: a caller who goes away must not keep others from learning of it.
+        let store = Arc::clone(self);
+        let task = tokio::spawn(async move {
+            {
+                let _shared = store.gate.read().await;
+                store.append(batch).await?;
+                store
+                    .tally
+                    .moved(view.action.id, from, view.action.status());
+            }
+            store.make_known(&view, &events).await;
+            Ok(Committed { view, events })
+        });
+        match task.await {
+            Ok(outcome) => outcome,
+            Err(error) => Err(CommitError::Unavailable(Box::new(error))),
+        }
+    }
+
+    /// Claims a key without anything else, where it is free.
+    pub(crate) async fn claim(&self, claim: Claim) -> Result<(), CommitError> {
+        let stopped = |error| CommitError::Unavailable(Box::new(error));
+        self.stop.may_write().map_err(stopped)?;
+        self.append(Batch {
+            claims: vec![claim],
+            ..Batch::default()
+        })
+        .await
+    }
+
+    async fn append(&self, batch: Batch) -> Result<(), CommitError> {
+        match self.log.append(batch).await {
+            Ok(_) => Ok(()),
+            Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),
+            Err(AppendError::ClaimTaken { key, holder }) => {
+                Err(CommitError::ClaimTaken { key, holder })
+            }
+            Err(AppendError::Invalid { reason }) => Err(CommitError::TooLarge(reason)),
+            Err(error @ AppendError::Full { .. }) => Err(CommitError::Unavailable(Box::new(error))),
+            Err(error @ (AppendError::Io(_) | AppendError::Stopped { .. })) => {
+                self.stop.fail(&format!(
+                    "the store failed ({error}); repair it and start again"
+                ));
+                Err(CommitError::Unavailable(Box::new(error)))
+            }
+        }
+    }
+
+    /// What may only be known once it is durable (I5).
+    async fn make_known(&self, view: &Versioned, events: &[Event]) {
+        let action = &view.action;
+        observe::events(action, events);
+        self.waiters.wake(action.id, view.version);
+        self.inbox.offer(action, self.time.now());
+        if self.since_checkpoint.fetch_add(1, Ordering::Relaxed) + 1 == CHECKPOINT_APPENDS {
+            self.since_checkpoint.store(0, Ordering::Relaxed);
+            self.checkpoint().await;
+        }
+    }
+
+    /// Stores the totals of final actions. Failing to costs a slower start, nothing else.
+    pub(crate) async fn checkpoint(&self) {
+        let _alone = self.gate.write().await;
+        if self.stop.may_write().is_err() {
+            return;
+        }
+        let Ok(stats) = self.log.stats() else {
+            return;
+        };
+        let Ok(batch) = self.tally.checkpoint(stats.last_position) else {
+            return;
+        };
+        if let Err(error) = self.log.append(batch).await {
+            tracing::warn!(%error, "the totals were not stored; the next start counts them again");
+        }
+    }
+}
+
+/// The entries of a view, and of the open index where that changes.
+pub(crate) fn puts_of(
+    view: &Versioned,
+    open: Option<&OpenKey>,
+) -> Result<Vec<IndexPut>, CodecError> {
+    let mut puts = vec![IndexPut {
+        index: index::VIEW,
+        key: view.action.id.as_bytes().to_vec(),
+        value: codec::encode_view(view)?,
+    }];
+    puts.extend(open.map(|open| IndexPut {
+        index: index::OPEN,
+        key: open.bytes(),
+        value: view.action.proposal.tool.clone().into_bytes(),
+    }));
+    Ok(puts)
+}
+
+fn apply(mut state: Option<Action>, id: ActionId, events: &[Event]) -> Action {
+    for event in events {
+        state = match evolve(state, id, event) {
+            Ok(action) => Some(action),
+            Err(error) => fatal(&format!(
+                "{id}: an event that was just decided is illegal: {error}"
+            )),
+        };
+    }
+    match state {
+        Some(action) => action,
+        None => fatal(&format!(
+            "{id}: a decision without events changed something"
+        )),
+    }
+}

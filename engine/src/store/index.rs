@@ -1,0 +1,128 @@
+//! The layout of the engine's indexes, numbers 1 to 19.
+//!
+//! | index | key | value |
+//! |---|---|---|
+//! | 1 view | id (16) | format byte, version and action |
+//! | 2 open | status (1), due (8), id (16) | the name of the tool |
+//! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`] |
+//!
+//! Index 2 holds what is waiting, not what has happened: every action that is not final has exactly
+//! one entry in it. Each status is a lane of its own, in the order of what is due first, so that the
+//! scheduler finds an approved action without looking at anything that is merely submitted. What is
+//! never due by itself (it waits for a person or a worker) stands at the end of its lane.
+
+use crate::action::{Action, ActionId, Phase, Status};
+use crate::target::WORKER_METHOD;
+use crate::time::Timestamp;
+
+/// Views of actions, by id.
+pub(crate) const VIEW: u8 = 1;
+/// What is not final.
+pub(crate) const OPEN: u8 = 2;
+/// What the engine remembers about its indexes.
+pub(crate) const META: u8 = 3;
+
+/// The format of the views and of the open index; missing or another: they are built again.
+pub(crate) const META_VIEWS: &[u8] = b"views";
+/// How many actions have become final, up to a position.
+pub(crate) const META_TOTALS: &[u8] = b"totals";
+
+/// The statuses that are not final: the lanes of the open index, in order.
+pub(crate) const LANES: [Status; 5] = [
+    Status::Staged,
+    Status::Approved,
+    Status::Accepted,
+    Status::Executing,
+    Status::Unknown,
+];
+
+/// When nothing but a person or a worker can move it.
+pub(crate) const NEVER: Timestamp = Timestamp(i64::MAX);
+
+/// One entry of the open index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenKey {
+    /// The lane.
+    pub(crate) status: Status,
+    /// When the engine must look at it; [`NEVER`] where it need not.
+    pub(crate) due: Timestamp,
+    /// Which action.
+    pub(crate) id: ActionId,
+}
+
+impl OpenKey {
+    /// The entry of an action; none for a final one.
+    pub(crate) fn of(action: &Action) -> Option<Self> {
+        let status = action.status();
+        lane(status)?;
+        Some(Self {
+            status,
+            due: due_of(action),
+            id: action.id,
+        })
+    }
+
+    /// The 25 bytes. Moments before 1970 are as due as 1970.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut key = Vec::with_capacity(25);
+        key.push(lane(self.status).unwrap_or(0));
+        key.extend_from_slice(&self.due.0.max(0).to_be_bytes());
+        key.extend_from_slice(self.id.as_bytes());
+        key
+    }
+
+    /// The other way round; none for bytes that are no entry.
+    pub(crate) fn parse(key: &[u8]) -> Option<Self> {
+        let (lane, rest) = key.split_first()?;
+        let (due, id) = rest.split_at_checked(8)?;
+        Some(Self {
+            status: *LANES.get(usize::from(lane.checked_sub(1)?))?,
+            due: Timestamp(i64::from_be_bytes(due.try_into().ok()?)),
+            id: ActionId::from_bytes(id.try_into().ok()?),
+        })
+    }
+}
+
+/// The first byte of the keys of a lane; none for a final status.
+pub(crate) fn lane(status: Status) -> Option<u8> {
+    let place = LANES.iter().position(|lane| *lane == status)?;
+    u8::try_from(place + 1).ok()
+}
+
+/// The first key of a lane that is due after `now`.
+pub(crate) fn after(status: Status, now: Timestamp) -> Vec<u8> {
+    let mut key = vec![lane(status).unwrap_or(0)];
+    key.extend_from_slice(&now.0.max(0).saturating_add(1).to_be_bytes());
+    key
+}
+
+/// Whether a worker pulls the calls of this action, so that the engine never makes them.
+pub(crate) fn is_pulled(action: &Action) -> bool {
+    action
+        .request
+        .as_ref()
+        .is_some_and(|request| request.method == WORKER_METHOD)
+}
+
+/// When the engine must look at the action. A worker's action is looked at for its deadline only.
+fn due_of(action: &Action) -> Timestamp {
+    let due = match &action.phase {
+        Phase::Approved { .. } if is_pulled(action) => action.deadline(),
+        Phase::Accepted { .. } if is_pulled(action) => None,
+        // Recovery reads this lane whole at start; while the process lives, the task that made the
+        // call records what became of it.
+        Phase::Executing => None,
+        Phase::Staged
+        | Phase::Approved { .. }
+        | Phase::Accepted { .. }
+        | Phase::Unknown { .. }
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => action.due_at(),
+    };
+    due.unwrap_or(NEVER)
+}

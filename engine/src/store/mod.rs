@@ -1,0 +1,108 @@
+//! Actions in the log: load, decide, append durably, and only then let anybody know.
+//!
+//! Everything that changes an action goes through [`Store::commit`]. Its batch holds the events, the
+//! view and the entry of the open index, so that none of them is ever ahead of another (I6); it is
+//! decided on one version and fails if the stream has moved (I4); what follows an append (waking who
+//! waits, handing over what is due) happens after it is durable (I5), even if the caller has gone.
+//!
+//! * [`codec`]: the stored form. [`index`]: the layout of the indexes.
+//! * [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
+
+pub(crate) mod codec;
+mod commit;
+pub(crate) mod counts;
+pub(crate) mod index;
+pub(crate) mod rebuild;
+mod stop;
+mod time;
+pub(crate) mod waiters;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use holdpoint_storage::{EventLog, ReadError};
+use tokio::sync::RwLock;
+
+pub(crate) use commit::{CommitError, Committed, Request};
+pub(crate) use stop::Stop;
+pub(crate) use time::EngineTime;
+
+use crate::action::ActionId;
+use crate::engine::Versioned;
+use crate::scheduler::Inbox;
+use counts::Tally;
+use waiters::Waiters;
+
+/// An error of another layer, kept as the cause.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The actions of one log.
+pub(crate) struct Store {
+    pub(crate) log: Arc<dyn EventLog>,
+    pub(crate) time: EngineTime,
+    pub(crate) tally: Tally,
+    pub(crate) waiters: Waiters,
+    pub(crate) stop: Stop,
+    /// Where what is due now is handed over.
+    pub(crate) inbox: Arc<Inbox>,
+    /// Appends hold it shared; a checkpoint of the totals holds it alone, so that they are exact.
+    gate: RwLock<()>,
+    /// Appends since the last checkpoint.
+    since_checkpoint: AtomicU64,
+}
+
+impl Store {
+    /// A store over an open log; its tally is still empty.
+    pub(crate) fn new(log: Arc<dyn EventLog>, time: EngineTime, inbox: Arc<Inbox>) -> Self {
+        Self {
+            log,
+            time,
+            tally: Tally::default(),
+            waiters: Waiters::default(),
+            stop: Stop::default(),
+            inbox,
+            gate: RwLock::new(()),
+            since_checkpoint: AtomicU64::new(0),
+        }
+    }
+
+    /// The action as it is now; none where there is no such action.
+    pub(crate) fn load(&self, id: ActionId) -> Result<Option<Versioned>, LoadError> {
+        load(self.log.as_ref(), id)
+    }
+}
+
+/// The view of an action.
+pub(crate) fn load(log: &dyn EventLog, id: ActionId) -> Result<Option<Versioned>, LoadError> {
+    let Some(bytes) = log.get(index::VIEW, id.as_bytes())? else {
+        return Ok(None);
+    };
+    let view = codec::decode_view(&bytes).map_err(|error| LoadError::View {
+        id,
+        reason: error.0,
+    })?;
+    assert!(view.action.id == id, "a view stands under its own id");
+    Ok(Some(view))
+}
+
+/// Why an action could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    /// The store failed.
+    #[error("the log cannot be read")]
+    Read(#[from] ReadError),
+    /// The view is damaged.
+    #[error("the view of {id} is damaged ({reason}); start again, and it is built from the log")]
+    View {
+        /// Which action.
+        id: ActionId,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Ends the process: going on would act on a state that cannot be (section 5 of the invariants).
+pub(crate) fn fatal(message: &str) -> ! {
+    tracing::error!("{message}; the process ends so that nothing is done on a wrong state");
+    std::process::abort()
+}

@@ -1,0 +1,153 @@
+//! The indexes, made from the log alone (invariant I6).
+
+use holdpoint_storage::{
+    AppendError, Batch, Direction, EventLog, IndexPut, Position, ReadError, Record, ScanRange,
+};
+
+use super::codec::{self, VIEW_FORMAT};
+use super::index::{self, OpenKey};
+use super::{LoadError, commit};
+use crate::action::{Action, ActionId, evolve};
+use crate::engine::{OpenError, Versioned};
+
+const PAGE: usize = 512;
+
+/// Why the indexes could not be made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RebuildError {
+    /// A record cannot be understood, or cannot be where it is.
+    #[error("the log cannot be read at position {position}: {reason}")]
+    Unreadable {
+        /// Which record.
+        position: Position,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A view is damaged.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The log cannot be written.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+impl RebuildError {
+    pub(crate) fn unreadable(position: Position, reason: impl Into<String>) -> Self {
+        Self::Unreadable {
+            position,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<RebuildError> for OpenError {
+    fn from(error: RebuildError) -> Self {
+        match error {
+            RebuildError::Unreadable { position, reason } => Self::Unreadable { position, reason },
+            RebuildError::Read(error) => Self::Store(Box::new(error)),
+            RebuildError::Load(error) => Self::Store(Box::new(error)),
+            RebuildError::Append(error) => Self::Store(Box::new(error)),
+        }
+    }
+}
+
+/// Makes sure that the indexes are those of this version; builds them from the log where they are
+/// missing or of another format. Answers whether it did.
+pub(crate) async fn ensure(log: &dyn EventLog) -> Result<bool, RebuildError> {
+    let marker = log.get(index::META, index::META_VIEWS)?;
+    if marker.as_deref() == Some(&[VIEW_FORMAT]) {
+        return Ok(false);
+    }
+    rebuild(log).await?;
+    Ok(true)
+}
+
+/// Deletes every index of the engine and builds it from the log. A stop in the middle is safe: the
+/// marker is written last.
+pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
+    for index in [index::META, index::VIEW, index::OPEN] {
+        clear(log, index).await?;
+    }
+    let mut position = 0;
+    loop {
+        let records = log.read_all(position, PAGE)?;
+        let Some(last) = records.last() else {
+            break;
+        };
+        position = last.position;
+        for record in records.iter().filter(|record| record.version == 1) {
+            if let Some(id) = codec::action_of(&record.stream) {
+                let view = replay(log, id)?;
+                log.append(entries_of(&view, record.position)?).await?;
+            } else if record.kind.starts_with(codec::KIND_PREFIX) {
+                let reason = format!("{} in the stream {}", record.kind, record.stream);
+                return Err(RebuildError::unreadable(record.position, reason));
+            }
+        }
+    }
+    let marker = IndexPut {
+        index: index::META,
+        key: index::META_VIEWS.to_vec(),
+        value: vec![VIEW_FORMAT],
+    };
+    log.append(Batch {
+        puts: vec![marker],
+        ..Batch::default()
+    })
+    .await?;
+    Ok(())
+}
+
+/// An action from its events.
+fn replay(log: &dyn EventLog, id: ActionId) -> Result<Versioned, RebuildError> {
+    let stream = codec::stream_of(id);
+    let mut state: Option<Action> = None;
+    let mut version = 0;
+    loop {
+        let records = log.read_stream(&stream, version, PAGE)?;
+        let Some(last) = records.last() else {
+            break;
+        };
+        version = last.version;
+        for record in &records {
+            state = Some(apply(state, id, record)?);
+        }
+    }
+    match state {
+        Some(action) => Ok(Versioned { action, version }),
+        None => Err(RebuildError::unreadable(0, format!("{id} has no events"))),
+    }
+}
+
+fn apply(state: Option<Action>, id: ActionId, record: &Record) -> Result<Action, RebuildError> {
+    let event = codec::decode_event(record)
+        .map_err(|error| RebuildError::unreadable(record.position, error.0))?;
+    evolve(state, id, &event)
+        .map_err(|error| RebuildError::unreadable(record.position, error.to_string()))
+}
+
+fn entries_of(view: &Versioned, position: Position) -> Result<Batch, RebuildError> {
+    let mut batch = Batch::default();
+    let open = OpenKey::of(&view.action);
+    batch.puts = commit::puts_of(view, open.as_ref())
+        .map_err(|error| RebuildError::unreadable(position, error.0))?;
+    Ok(batch)
+}
+
+async fn clear(log: &dyn EventLog, index: u8) -> Result<(), RebuildError> {
+    loop {
+        let entries = log.scan(index, ScanRange::default(), PAGE, Direction::Forward)?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let deletes = entries.into_iter().map(|(key, _)| (index, key)).collect();
+        log.append(Batch {
+            deletes,
+            ..Batch::default()
+        })
+        .await?;
+    }
+}

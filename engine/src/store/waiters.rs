@@ -1,0 +1,86 @@
+//! Who waits for a change of one action. A change wakes nobody else.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use holdpoint_storage::Version;
+use tokio::sync::watch;
+
+use crate::action::ActionId;
+
+const SHARDS: usize = 32;
+
+type Shard = HashMap<ActionId, watch::Sender<Version>>;
+
+/// Everybody who waits, by action.
+pub(crate) struct Waiters {
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+impl Default for Waiters {
+    fn default() -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Mutex::default()),
+        }
+    }
+}
+
+/// One waiter; gives its place back when dropped.
+pub(crate) struct Waiter<'a> {
+    waiters: &'a Waiters,
+    id: ActionId,
+    changed: watch::Receiver<Version>,
+}
+
+impl Waiters {
+    /// Begins to wait. Look at the action after this, not before: a change in between is not missed.
+    pub(crate) fn register(&self, id: ActionId) -> Waiter<'_> {
+        let changed = self
+            .shard(id)
+            .entry(id)
+            .or_insert_with(|| watch::Sender::new(0))
+            .subscribe();
+        Waiter {
+            waiters: self,
+            id,
+            changed,
+        }
+    }
+
+    /// Wakes whoever waits for this action, after its change is durable.
+    pub(crate) fn wake(&self, id: ActionId, version: Version) {
+        if let Some(sender) = self.shard(id).get(&id) {
+            sender.send_replace(version);
+        }
+    }
+
+    fn shard(&self, id: ActionId) -> MutexGuard<'_, Shard> {
+        // The last byte of an id is random.
+        let place = usize::from(id.as_bytes()[15]) % SHARDS;
+        self.shards[place]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiter<'_> {
+    /// Waits for the next change.
+    pub(crate) async fn changed(&mut self) {
+        // The sender lives in the map for as long as this waiter does.
+        if self.changed.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let mut shard = self.waiters.shard(self.id);
+        if shard
+            .get(&self.id)
+            .is_some_and(|sender| sender.receiver_count() <= 1)
+        {
+            shard.remove(&self.id);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The real network.
+//!
+//! One request, one connection, one answer: no redirect is followed, nothing is sent again, no
+//! connection is kept or shared, no proxy is taken from the environment, and no address is called
+//! that [`super::address`] refuses. Names are checked after they are resolved, at connect time, so
+//! that a name that answers differently the second time gains nothing.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::fmt::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Client, Method, Request, Response, Url};
+
+use super::address::{self, AddressRange, NetworkOptions};
+use super::{ANSWER_BYTES_MAX, Answer, Body, CallError, Outgoing, Target};
+use crate::tool::Origin;
+
+const USER_AGENT: &str = concat!("holdpoint/", env!("CARGO_PKG_VERSION"));
+
+/// The network. See the [module](self).
+pub struct HttpTarget {
+    resolver: Arc<CheckedResolver>,
+    /// One for each connect timeout that the tools file names.
+    clients: Mutex<HashMap<Duration, Client>>,
+}
+
+impl HttpTarget {
+    /// The network, with these further ranges of addresses.
+    pub fn new(network: NetworkOptions) -> Self {
+        Self {
+            resolver: Arc::new(CheckedResolver {
+                allow: network.allow,
+            }),
+            clients: Mutex::default(),
+        }
+    }
+
+    fn client(&self, connect_timeout: Duration) -> Result<Client, CallError> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&connect_timeout) {
+            return Ok(client.clone());
+        }
+        let client = Client::builder()
+            .user_agent(USER_AGENT)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .referer(false)
+            .http1_only()
+            .pool_max_idle_per_host(0)
+            .connect_timeout(connect_timeout)
+            .dns_resolver(Arc::clone(&self.resolver))
+            .build()
+            .map_err(|error| CallError::NotDelivered(words(error)))?;
+        clients.insert(connect_timeout, client.clone());
+        Ok(client)
+    }
+
+    fn request(&self, outgoing: Outgoing) -> Result<Request, CallError> {
+        let own = |message: String| CallError::NotDelivered(message);
+        let url =
+            Url::parse(&outgoing.url).map_err(|_| own("the URL cannot be read".to_owned()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(own("only http and https URLs are called".to_owned()));
+        }
+        if !is_from(&url, &outgoing.origin) {
+            return Err(own(
+                "the URL leads elsewhere than the tool's definition says".to_owned(),
+            ));
+        }
+        self.check_host(&url)?;
+        let method = Method::from_bytes(outgoing.method.as_bytes())
+            .map_err(|_| own(format!("{} is no HTTP method", outgoing.method)))?;
+        let mut request = Request::new(method, url);
+        *request.timeout_mut() = Some(outgoing.timeout);
+        let headers = request.headers_mut();
+        for (name, value) in &outgoing.headers {
+            let value = HeaderValue::from_str(value)
+                .map_err(|_| own(format!("the header {name} cannot be sent")))?;
+            headers.append(header_name(name)?, value);
+        }
+        for (name, value) in &outgoing.secret_headers {
+            let mut value = HeaderValue::from_str(value.expose())
+                .map_err(|_| own(format!("the secret for the header {name} cannot be sent")))?;
+            value.set_sensitive(true);
+            headers.append(header_name(name)?, value);
+        }
+        *request.body_mut() = outgoing.body.map(Into::into);
+        Ok(request)
+    }
+
+    /// Literal addresses never reach the resolver. They stand in the tools file itself, since no
+    /// placeholder may be part of a host.
+    fn check_host(&self, url: &Url) -> Result<(), CallError> {
+        let host = url.host_str().unwrap_or_default();
+        let literal = host.trim_start_matches('[').trim_end_matches(']');
+        match literal.parse::<IpAddr>() {
+            Ok(address) => address::check(address, true, &self.resolver.allow)
+                .map_err(|refused| CallError::NotDelivered(refused.to_string())),
+            Err(_) if host.is_empty() => {
+                Err(CallError::NotDelivered("the URL has no host".to_owned()))
+            }
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn is_from(url: &Url, origin: &Origin) -> bool {
+    url.scheme() == origin.scheme
+        && url
+            .host_str()
+            .is_some_and(|host| host.eq_ignore_ascii_case(&origin.host))
+        && url.port_or_known_default() == Some(origin.port)
+        && url.username().is_empty()
+        && url.password().is_none()
+}
+
+fn header_name(name: &str) -> Result<HeaderName, CallError> {
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| CallError::NotDelivered(format!("{name} is no header name")))
+}
+
+#[async_trait]
+impl Target for HttpTarget {
+    async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
+        let client = self.client(outgoing.connect_timeout)?;
+        let request = self.request(outgoing)?;
+        let response = client.execute(request).await.map_err(|error| {
+            // Connecting covers resolving, the address check and TLS: no byte of the request has
+            // been written before all of them are done.
+            let before_the_first_byte = error.is_connect() || error.is_builder();
+            let message = words(error);
+            if before_the_first_byte {
+                CallError::NotDelivered(message)
+            } else {
+                CallError::Unknown(message)
+            }
+        })?;
+        let status = response.status().as_u16();
+        let etag = response
+            .headers()
+            .get(reqwest::header::ETAG)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
+        let body = read(response).await;
+        Ok(Answer { status, etag, body })
+    }
+}
+
+async fn read(mut response: Response) -> Body {
+    let too_large = || Body::Broken(format!("the body is longer than {ANSWER_BYTES_MAX} bytes"));
+    let limit = u64::try_from(ANSWER_BYTES_MAX).unwrap_or(u64::MAX);
+    if response
+        .content_length()
+        .is_some_and(|length| limit < length)
+    {
+        return too_large();
+    }
+    let mut bytes = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if ANSWER_BYTES_MAX < bytes.len() + chunk.len() => return too_large(),
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => return Body::Whole(bytes),
+            Err(error) => {
+                return Body::Broken(format!("the body was cut off ({})", words(error)));
+            }
+        }
+    }
+}
+
+/// The whole chain of an error in words, without the URL, which may hold what is private.
+fn words(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            let _infallible = write!(text, ": {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+struct CheckedResolver {
+    allow: Vec<AddressRange>,
+}
+
+impl Resolve for CheckedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = name.as_str().to_owned();
+        let allow = self.allow.clone();
+        Box::pin(async move {
+            let named = host.eq_ignore_ascii_case("localhost");
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
+            let mut refused = None;
+            let mut usable = Vec::new();
+            for socket in found {
+                match address::check(socket.ip(), named, &allow) {
+                    Ok(()) => usable.push(socket),
+                    Err(error) => refused = Some(error),
+                }
+            }
+            match refused {
+                // A name with one forbidden address is not asked at its others either.
+                Some(error) => Err(error.into()),
+                None => Ok(Box::new(usable.into_iter()) as Addrs),
+            }
+        })
+    }
+}

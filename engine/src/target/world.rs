@@ -1,0 +1,239 @@
+//! What the engine asks the world, and what it sends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::classify::{Rules, classify};
+use super::local::{LocalCall, Locals};
+use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target, secrets};
+use crate::action::{AttemptOutcome, Finding, Rendered, SafetyClass, Snapshot};
+use crate::canon::CanonicalJson;
+use crate::store::EngineTime;
+use crate::tool::{Context, Execute, HttpCall, Tool, resolve_etag};
+
+/// The longest that connecting may take: beyond it a host is down, not slow.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest state that is kept: an approver could not take in more, and every view holds it.
+pub(crate) const STATE_BYTES_MAX: usize = 256 * 1024;
+
+/// The world, as the engine sees it.
+pub(crate) struct World {
+    target: Arc<dyn Target>,
+    locals: Locals,
+}
+
+impl World {
+    pub(crate) fn new(target: Arc<dyn Target>, locals: Locals) -> Self {
+        Self { target, locals }
+    }
+
+    /// Reads the state; none where the tool has no state query. Fails with words for people.
+    pub(crate) async fn read_state(
+        &self,
+        tool: &Tool,
+        ctx: &Context<'_>,
+        time: &EngineTime,
+    ) -> Result<Option<Snapshot>, String> {
+        let Some(query) = tool.state_query() else {
+            return Ok(None);
+        };
+        let rendered = tool.render_state(ctx).map_err(|error| error.message)?;
+        let answer = self.read(tool, &query.http, &rendered).await?;
+        if !(200..300).contains(&answer.status) {
+            return Err(format!(
+                "the state query was answered with {}",
+                answer.status
+            ));
+        }
+        let body =
+            body_of(&answer).map_err(|why| format!("the answer of the state query {why}"))?;
+        if STATE_BYTES_MAX < CanonicalJson::of(&body).as_str().len() {
+            return Err(format!("the state is longer than {STATE_BYTES_MAX} bytes"));
+        }
+        Ok(Some(tool.snapshot(&body, answer.etag, time.now())))
+    }
+
+    /// Asks the source of truth.
+    pub(crate) async fn ask(&self, tool: &Tool, ctx: &Context<'_>) -> Finding {
+        match self.try_ask(tool, ctx).await {
+            Ok(finding) => finding,
+            Err(message) => Finding::Inconclusive { message },
+        }
+    }
+
+    async fn try_ask(&self, tool: &Tool, ctx: &Context<'_>) -> Result<Finding, String> {
+        let Some(check) = tool.check() else {
+            return Err("the tool has no check any more".to_owned());
+        };
+        let rendered = tool.render_check(ctx).map_err(|error| error.message)?;
+        let answer = self.read(tool, &check.http, &rendered).await?;
+        // These statuses speak of the way there or of our credential, not of the effect.
+        if matches!(answer.status, 300..=399 | 401 | 403 | 407 | 408 | 425 | 429 | 500..) {
+            return Err(format!("the check was answered with {}", answer.status));
+        }
+        let body = body_of(&answer).map_err(|why| format!("the answer of the check {why}"));
+        let body = match body {
+            Ok(body) => body,
+            // A "not found" page need not be JSON; the rule may look at the status alone.
+            Err(_) if answer.status == 404 => Value::Null,
+            Err(message) => return Err(message),
+        };
+        let evidence = answer.body.evidence();
+        let happened = tool
+            .happened(answer.status, &body, ctx)
+            .map_err(|error| error.to_string())?;
+        Ok(if happened {
+            Finding::Happened { evidence }
+        } else {
+            Finding::NotFound { evidence }
+        })
+    }
+
+    /// Calls an idempotent tool. A repeat does no harm, so there is no permit.
+    pub(crate) async fn call_idempotent(
+        &self,
+        tool: &Tool,
+        rendered: &Rendered,
+        etag: Option<&str>,
+        args: &Value,
+    ) -> AttemptOutcome {
+        assert_eq!(tool.class, SafetyClass::Idempotent);
+        self.execute(tool, rendered, etag, args, "", tool.timeout)
+            .await
+    }
+
+    /// Sends an attempt: the only function that sends what is not idempotent.
+    pub(crate) async fn send(
+        &self,
+        permit: CommitPermit,
+        tool: &Tool,
+        time: &EngineTime,
+    ) -> AttemptOutcome {
+        let left = permit.send_deadline().since(time.now());
+        if left.is_zero() {
+            return AttemptOutcome::NotDelivered {
+                message: "the time to send it was over before it could be sent".to_owned(),
+            };
+        }
+        let proposal = &permit.action().proposal;
+        let args = proposal.args.value();
+        let key = &proposal.idempotency_key;
+        self.execute(tool, permit.request(), permit.etag(), &args, key, left)
+            .await
+    }
+
+    async fn execute(
+        &self,
+        tool: &Tool,
+        rendered: &Rendered,
+        etag: Option<&str>,
+        args: &Value,
+        key: &str,
+        timeout: Duration,
+    ) -> AttemptOutcome {
+        let not_delivered = |message: String| AttemptOutcome::NotDelivered { message };
+        match &tool.execute {
+            Execute::Local(name) => {
+                assert_eq!(rendered.method, LOCAL_METHOD);
+                let call = LocalCall {
+                    args: args.clone(),
+                    idempotency_key: key.to_owned(),
+                };
+                self.locals.call(name, call, timeout).await
+            }
+            Execute::Worker => not_delivered("a worker pulls the calls of this tool".to_owned()),
+            Execute::Http(call) => {
+                let mut outgoing = match outgoing(call, rendered, timeout).await {
+                    Ok(outgoing) => outgoing,
+                    Err(message) => return not_delivered(message),
+                };
+                if call.sends_state_etag() {
+                    let Some(etag) = etag else {
+                        return not_delivered("the state has no ETag to send along".to_owned());
+                    };
+                    outgoing.headers = resolve_etag(rendered, etag);
+                    add_content_type(&mut outgoing, rendered);
+                }
+                let if_match = has_header(&outgoing.headers, "if-match");
+                let seen = self.target.call(outgoing).await;
+                let rules = Rules {
+                    success: &tool.success,
+                    refused: &tool.refused,
+                    keyed: tool.class != SafetyClass::Idempotent,
+                    if_match,
+                    fits: &|body| tool.result_fits(body),
+                };
+                classify(seen, &rules)
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        tool: &Tool,
+        call: &HttpCall,
+        rendered: &Rendered,
+    ) -> Result<Answer, String> {
+        assert_eq!(rendered.method, "GET", "reading changes nothing");
+        let mut outgoing = outgoing(call, rendered, tool.timeout).await?;
+        // A cache could answer with what was true before.
+        outgoing
+            .headers
+            .push(("Cache-Control".to_owned(), "no-cache".to_owned()));
+        if !has_header(&outgoing.headers, "accept") {
+            outgoing
+                .headers
+                .push(("Accept".to_owned(), "application/json".to_owned()));
+        }
+        self.target
+            .call(outgoing)
+            .await
+            .map_err(|error| match error {
+                CallError::NotDelivered(message) | CallError::Unknown(message) => message,
+            })
+    }
+}
+
+async fn outgoing(
+    call: &HttpCall,
+    rendered: &Rendered,
+    timeout: Duration,
+) -> Result<Outgoing, String> {
+    let secret_headers = match &call.auth {
+        Some(auth) => vec![secrets::header(auth).await?],
+        None => Vec::new(),
+    };
+    let mut outgoing = Outgoing {
+        method: rendered.method.clone(),
+        url: rendered.url.clone(),
+        origin: call.origin.clone(),
+        headers: rendered.headers.clone(),
+        secret_headers,
+        body: rendered.body.clone(),
+        connect_timeout: CONNECT_TIMEOUT.min(timeout),
+        timeout,
+    };
+    add_content_type(&mut outgoing, rendered);
+    Ok(outgoing)
+}
+
+fn add_content_type(outgoing: &mut Outgoing, rendered: &Rendered) {
+    if let Some(content_type) = &rendered.content_type {
+        outgoing
+            .headers
+            .push(("Content-Type".to_owned(), content_type.clone()));
+    }
+}
+
+fn has_header(headers: &[(String, String)], name: &str) -> bool {
+    headers
+        .iter()
+        .any(|(other, _)| other.eq_ignore_ascii_case(name))
+}
+
+fn body_of(answer: &Answer) -> Result<Value, String> {
+    answer.body.strict_json()
+}
