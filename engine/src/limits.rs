@@ -36,8 +36,16 @@ pub const ARG_ERRORS_MAX: usize = 20;
 /// The longest rule, in bytes: what is longer belongs into the service that is called.
 pub const RULE_BYTES_MAX: usize = 4 << 10;
 
-/// The deepest nesting of brackets and operators in a rule: the parser recurses.
-pub const RULE_DEPTH_MAX: usize = 24;
+/// The most opening brackets in a rule, wherever they stand: each may cost the parser 300 KiB of
+/// stack (measured in a debug build), and nothing can catch an overflow.
+pub const RULE_BRACKETS_MAX: usize = 80;
+
+/// The stack on which a rule is compiled, in bytes: twice what that many brackets need.
+pub const RULE_COMPILE_STACK_BYTES: usize = 64 << 20;
+
+/// The deepest tree of a rule. The evaluation recurses and takes up to 40 KiB of stack a level (in a
+/// debug build); it must fit well into the 2 MiB that a thread usually has.
+pub const RULE_DEPTH_MAX: usize = 20;
 
 /// The most loops (`all`, `exists`, `map`, `filter`) inside one another in a rule.
 pub const RULE_LOOPS_MAX: usize = 2;
@@ -73,10 +81,10 @@ pub const LABELS_MAX: usize = 16;
 pub const APPROVERS_MAX: u64 = 100;
 
 /// The longest duration in a tools file: a deadline further off is a mistake in the unit.
-pub const DURATION_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+pub const DURATION_MAX: Duration = Duration::from_hours(366 * 24);
 
 /// The longest that one call may take. Longer work belongs to a worker that heartbeats.
-pub const TIMEOUT_MAX: Duration = Duration::from_secs(60 * 60);
+pub const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
 /// The most attempts of one action.
 pub const ATTEMPTS_MAX: u64 = 100;

@@ -138,7 +138,7 @@ impl<'a> Fields<'a> {
         for place in self.get(key)?.elements(report) {
             match place.text(report) {
                 Some("") => {
-                    report.wrong(&place.pointer, "an empty string has no meaning here", None)
+                    report.wrong(&place.pointer, "an empty string has no meaning here", None);
                 }
                 Some(text) if list.iter().any(|other| other == text) => {
                     report.wrong(&place.pointer, format!("{text:?} is there twice"), None);

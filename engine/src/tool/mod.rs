@@ -4,7 +4,7 @@
 //! (see [`ToolsFileError`]). What it defines is pinned: a [`Tool`] never changes, and its digest
 //! covers everything the file says of it, so that a vote can bind to it.
 //!
-//! * `source`, `fields`, `problem`: text, places, mistakes · `read`, `read_http`, `lint`: from there
+//! * `source`, `fields`, `problem`: text, places, mistakes · `read`, `lint`: from there
 //!   to a definition · `definition`, `http`: what a definition is
 //! * `template`, `values`, `request`, `render`: placeholders, escaped for where they land · `rule`: CEL · `schema`: JSON
 //!   Schema · `policy`: what the rules of a definition say about one call
@@ -22,13 +22,14 @@ mod money;
 mod policy;
 mod problem;
 mod read;
-mod read_http;
 mod render;
 mod request;
 mod rule;
 mod schema;
 mod source;
 mod template;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use definition::{

@@ -12,8 +12,10 @@ use cel::common::ast::{EntryExpr, Expr};
 use cel::{Context, IdedExpr, Program};
 use serde_json::Value;
 
+use super::problem::nearest;
 use crate::limits::{
-    RULE_BYTES_MAX, RULE_DEPTH_MAX, RULE_LOOPS_MAX, RULE_STEPS_MAX, RULE_VALUES_MAX,
+    RULE_BRACKETS_MAX, RULE_BYTES_MAX, RULE_COMPILE_STACK_BYTES, RULE_DEPTH_MAX, RULE_LOOPS_MAX,
+    RULE_STEPS_MAX, RULE_VALUES_MAX,
 };
 
 /// Why a rule gave no answer.
@@ -43,51 +45,23 @@ impl Rule {
         if source.trim().is_empty() {
             return Err("the rule is empty".to_owned());
         }
-        if RULE_DEPTH_MAX < nesting(source) {
+        // Counted without regard to quotes and comments: a bound must not depend on reading them
+        // as the parser does.
+        if RULE_BRACKETS_MAX < source.matches(['(', '[', '{']).count() {
             return Err(format!(
-                "the rule is nested more than {RULE_DEPTH_MAX} deep"
+                "the rule has more than {RULE_BRACKETS_MAX} brackets; split it"
             ));
         }
-        // The parser is generated code that has panicked on odd input before.
-        let program = catch_unwind(AssertUnwindSafe(|| Program::compile(source)))
-            .map_err(|_| "the rule is not a CEL expression".to_owned())?
-            .map_err(|errors| {
-                let first = errors.errors.first();
-                let text = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
-                format!("the rule is not a CEL expression: {}", shorten(&text))
-            })?;
-        let references = program.references();
-        if let Some(function) = references
-            .functions()
-            .into_iter()
-            .find(|name| !known_function(name))
-        {
-            return Err(format!("there is no function {function}"));
-        }
-        let mut bound = Vec::new();
-        let loops = loops(program.expression(), &mut bound);
-        if RULE_LOOPS_MAX < loops {
-            return Err(format!(
-                "the rule has more than {RULE_LOOPS_MAX} loops inside one another"
-            ));
-        }
-        let mut free: Vec<&str> = references.variables();
-        free.sort_unstable();
-        if let Some(name) = free.into_iter().find(|name| {
-            !variables.contains(name) && !bound.iter().any(|b| b == name) && !name.starts_with('@')
-        }) {
-            let suggestion = super::problem::nearest(name, variables.iter().copied())
-                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            let there = variables.join(", ");
-            return Err(format!(
-                "there is no {name} here, a rule reads {there}{suggestion}"
-            ));
-        }
-        Ok(Self {
-            source: source.to_owned(),
-            program,
-            loops,
-        })
+        let variables: Vec<String> = variables.iter().map(|name| (*name).to_owned()).collect();
+        let source = source.to_owned();
+        // On a stack of its own, see the bound. The parser is generated code that has panicked on
+        // odd input before; a panic ends that thread only.
+        std::thread::Builder::new()
+            .stack_size(RULE_COMPILE_STACK_BYTES)
+            .spawn(move || compile(source, &variables))
+            .map_err(|error| format!("no thread to compile the rule in: {error}"))?
+            .join()
+            .unwrap_or_else(|_| Err("the rule is not a CEL expression".to_owned()))
     }
 
     /// Its text.
@@ -126,6 +100,54 @@ impl Rule {
     }
 }
 
+fn compile(source: String, variables: &[String]) -> Result<Rule, String> {
+    let program = Program::compile(&source).map_err(|errors| {
+        let first = errors.errors.first();
+        let text = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
+        format!("the rule is not a CEL expression: {}", shorten(&text))
+    })?;
+    let shape = Shape::of(program.expression());
+    if RULE_DEPTH_MAX < shape.depth {
+        return Err(format!(
+            "the rule is nested more than {RULE_DEPTH_MAX} deep; split it into several"
+        ));
+    }
+    if RULE_LOOPS_MAX < shape.loops {
+        return Err(format!(
+            "the rule has more than {RULE_LOOPS_MAX} loops inside one another"
+        ));
+    }
+    let references = program.references();
+    if let Some(function) = references
+        .functions()
+        .into_iter()
+        .find(|name| !known_function(name))
+    {
+        return Err(format!("there is no function {function}"));
+    }
+    let mut names: Vec<&str> = references.variables();
+    names.sort_unstable();
+    let known = |name: &str| {
+        variables.iter().any(|variable| variable == name)
+            || shape.bound.iter().any(|bound| bound == name)
+            || name.starts_with('@')
+    };
+    if let Some(name) = names.into_iter().find(|name| !known(name)) {
+        let suggestion = nearest(name, variables.iter().map(String::as_str))
+            .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let there = variables.join(", ");
+        return Err(format!(
+            "there is no {name} here, a rule reads {there}{suggestion}"
+        ));
+    }
+    let loops = shape.loops;
+    Ok(Rule {
+        source,
+        program,
+        loops,
+    })
+}
+
 /// A JSON value as CEL sees it. Whole numbers are `int`, all others `double`.
 fn to_cel(value: &Value) -> cel::Value {
     match value {
@@ -157,57 +179,48 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// How deep brackets, and runs of operators that the parser recurses on, are nested; a rough upper
-/// bound that leaves out what stands in quotes.
-fn nesting(source: &str) -> usize {
-    let (mut depth, mut deepest, mut run): (usize, usize, usize) = (0, 0, 0);
-    let mut quote = None;
-    let mut chars = source.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(_), '\\') => {
-                chars.next();
-            }
-            (Some(open), c) if open == c => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
-            (None, '!' | '-' | '?') => run += 1,
-            (None, _) => {}
-        }
-        deepest = deepest.max(depth + run);
-    }
-    deepest
+/// What the evaluation of an expression costs.
+#[derive(Default)]
+struct Shape {
+    /// How deep its tree is.
+    depth: usize,
+    /// How many loops are inside one another.
+    loops: usize,
+    /// The names that loops bind.
+    bound: Vec<String>,
 }
 
-/// How many loops are inside one another; collects the names that loops bind.
-fn loops(node: &IdedExpr, bound: &mut Vec<String>) -> usize {
-    let mut deepest = |nodes: &[&IdedExpr]| {
-        nodes
-            .iter()
-            .map(|node| loops(node, bound))
-            .max()
-            .unwrap_or(0)
-    };
-    match &node.expr {
-        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => 0,
-        Expr::Select(select) => deepest(&[&select.operand]),
-        Expr::Call(call) => {
-            let args: Vec<&IdedExpr> = call.args.iter().chain(call.target.as_deref()).collect();
-            deepest(&args)
+impl Shape {
+    fn of(node: &IdedExpr) -> Self {
+        let parts: Vec<&IdedExpr> = match &node.expr {
+            Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
+            Expr::Select(select) => vec![&select.operand],
+            Expr::Call(call) => call.args.iter().chain(call.target.as_deref()).collect(),
+            Expr::List(list) => list.elements.iter().collect(),
+            Expr::Map(map) => entries(&map.entries),
+            Expr::Struct(fields) => entries(&fields.entries),
+            Expr::Comprehension(one) => vec![&one.iter_range, &one.accu_init, &one.result],
+        };
+        let mut shape = Self::default();
+        for part in parts {
+            shape.add(Self::of(part), 0);
         }
-        Expr::List(list) => deepest(&list.elements.iter().collect::<Vec<_>>()),
-        Expr::Map(map) => deepest(&entries(&map.entries)),
-        Expr::Struct(fields) => deepest(&entries(&fields.entries)),
-        Expr::Comprehension(one) => {
-            let inside = deepest(&[&one.loop_cond, &one.loop_step]) + 1;
-            let around = deepest(&[&one.iter_range, &one.accu_init, &one.result]);
-            bound.push(one.iter_var.clone());
-            bound.extend(one.iter_var2.clone());
-            bound.push(one.accu_var.clone());
-            inside.max(around)
+        if let Expr::Comprehension(one) = &node.expr {
+            shape.add(Self::of(&one.loop_cond), 1);
+            shape.add(Self::of(&one.loop_step), 1);
+            shape
+                .bound
+                .extend([one.iter_var.clone(), one.accu_var.clone()]);
+            shape.bound.extend(one.iter_var2.clone());
         }
+        shape.depth += 1;
+        shape
+    }
+
+    fn add(&mut self, part: Self, loops: usize) {
+        self.depth = self.depth.max(part.depth);
+        self.loops = self.loops.max(part.loops + loops);
+        self.bound.extend(part.bound);
     }
 }
 
