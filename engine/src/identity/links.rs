@@ -6,6 +6,7 @@ use bincode::{Decode, Encode};
 
 use super::error::{ChangeError, LinkError, StoreError};
 use super::event::{self, Event, RefusalCause};
+use super::person::Person;
 use super::principal::Principal;
 use super::secret::Secret;
 use super::session::{Session, SessionKind, SessionToken, SignInMethod};
@@ -69,6 +70,19 @@ impl Identity {
         draft.put(streams::LINKS_OF, owned, hash.0.to_vec());
         self.commit(turn, draft).await?;
         Ok(token)
+    }
+
+    /// Whom a link would sign in now; none where it cannot be used. Uses nothing up.
+    pub fn person_of_link(&self, token: &str) -> Result<Option<Person>, StoreError> {
+        if !token::is_link(token) {
+            return Ok(None);
+        }
+        let link = self.link(&token::hash(token))?;
+        let now = self.now();
+        Ok(link
+            .filter(|link| now < link.expires_at)
+            .and_then(|link| self.person(&link.person))
+            .filter(Person::is_enabled))
     }
 
     /// Signs a person in with the token of a link, and starts a browser session. However many try

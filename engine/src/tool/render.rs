@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::definition::{Execute, Tool};
 use super::request::{render, seal};
-use super::template::Part;
+use super::template::{Part, Root, Template};
 use super::values::{Context, RenderError, child, percent, scalar, text, unreserved};
 use crate::action::{Rendered, SafetyClass};
 use crate::canon::CanonicalJson;
@@ -32,6 +32,17 @@ impl Tool {
             None => plain_summary(&self.name, ctx.args),
         };
         cut(&text, SUMMARY_BYTES_MAX)
+    }
+
+    /// The arguments that the summary writes as amounts of money: the path of each, and how it is
+    /// written. For people to compare with the raw values.
+    pub fn amounts(&self, ctx: &Context<'_>) -> Vec<(Vec<String>, String)> {
+        self.summary
+            .iter()
+            .flat_map(Template::slots)
+            .filter(|slot| slot.root == Root::Args && slot.money.is_some())
+            .filter_map(|slot| Some((slot.path.clone(), text(slot, ctx).ok()?)))
+            .collect()
     }
 
     /// What lists can be filtered by: the labels of the definition that the arguments have.

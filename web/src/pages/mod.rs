@@ -1,17 +1,61 @@
 //! What people see in a browser.
+//!
+//! Rendered on the server and complete without a script. GET changes nothing; every form that was
+//! taken ends in a redirect (303). Templates get view models made by pure functions ([`view`]), and
+//! text from outside only as [`crate::display::Shown`].
+
+mod action;
+mod assets;
+mod error;
+mod events;
+mod export;
+mod flash;
+mod history;
+mod list;
+mod query;
+mod queue;
+#[cfg(test)]
+mod samples;
+mod shell;
+mod sign_in;
+#[cfg(test)]
+mod templates_test;
+mod tools;
+mod view;
 
 use axum::Router;
-use axum::response::{IntoResponse, Response};
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{get, post};
 
-use crate::problem::{Code, Problem};
 use crate::state::AppState;
 
 /// The pages and their assets.
 pub fn router() -> Router<AppState> {
     Router::new()
+        .route("/", get(queue::root))
+        .route("/queue", get(queue::get))
+        .route("/actions/{id}", get(action::get))
+        .route("/actions/{id}/approve", post(action::approve))
+        .route("/actions/{id}/reject", post(action::reject))
+        .route("/actions/{id}/withdraw", post(action::withdraw))
+        .route("/actions/{id}/cancel", post(action::cancel))
+        .route("/actions/{id}/settle", post(action::settle))
+        .route("/history", get(history::get))
+        .route("/history/events", get(events::get))
+        .route("/history/export.csv", get(export::csv))
+        .route("/history/export.jsonl", get(export::jsonl))
+        .route("/tools", get(tools::get))
+        .route("/sign-in", get(sign_in::get).post(sign_in::post))
+        .route("/sign-in/link", get(sign_in::link).post(sign_in::redeem))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/assets/{name}", get(assets::get))
+        .route("/favicon.ico", get(assets::favicon))
+        .route_layer(middleware::from_fn(error::layer))
 }
 
 /// The answer for an address that nothing else answers, where the client prefers HTML.
+#[expect(clippy::unused_async, reason = "a handler")]
 pub async fn not_found() -> Response {
-    Problem::new(Code::NotFound, "there is no page at this address").into_response()
+    error::not_found_page()
 }

@@ -1,0 +1,182 @@
+//! What the reader of an action's page may do, and why, or why not.
+
+use std::collections::BTreeSet;
+
+use holdpoint_engine::action::{Action, Phase, Status};
+use holdpoint_engine::approval::{Ineligible, Need, Vote, eligibility};
+use holdpoint_engine::identity::{Principal, Role};
+use holdpoint_engine::time::Timestamp;
+
+use crate::pages::view::{Names, StatusView, When};
+
+/// What somebody may do with an action now. Only for show: the engine decides again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent permissions")]
+pub(in crate::pages) struct Standing {
+    pub(in crate::pages) may_vote: bool,
+    pub(in crate::pages) may_withdraw: bool,
+    pub(in crate::pages) may_cancel: bool,
+    pub(in crate::pages) may_settle: bool,
+    /// Why the reader may vote, or why not.
+    pub(in crate::pages) why: String,
+}
+
+/// Whether the action was asked for by this person or with a key of theirs.
+pub(in crate::pages) fn is_requester(action: &Action, person: &Principal) -> bool {
+    let caller = &action.proposal.caller;
+    caller.id == person.id || caller.owner.as_ref() == Some(&person.id)
+}
+
+/// Whether the person could vote on the action now.
+pub(in crate::pages) fn may_vote(action: &Action, person: &Principal, now: Timestamp) -> bool {
+    action.status() == Status::Staged
+        && action.approval.as_ref().is_some_and(|approval| {
+            let requester = action.proposal.caller.requester();
+            let (needs, votes) = (&approval.requirement, &approval.votes);
+            eligibility(needs, &requester, votes, &person.voter(), now).is_ok()
+        })
+}
+
+pub(in crate::pages) fn standing(
+    action: &Action,
+    person: &Principal,
+    names: &Names,
+    now: Timestamp,
+) -> Standing {
+    let approved_it = action.approval.as_ref().is_some_and(|approval| {
+        approval
+            .votes
+            .iter()
+            .any(|cast| cast.voter.id == person.id && cast.vote == Vote::Approve)
+    });
+    let in_hold = match &action.phase {
+        Phase::Approved { hold_until, .. } => now < *hold_until,
+        Phase::Staged
+        | Phase::Accepted { .. }
+        | Phase::Executing
+        | Phase::Unknown { .. }
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => false,
+    };
+    let is_before_sending = matches!(
+        action.status(),
+        Status::Staged | Status::Approved | Status::Accepted
+    );
+    let asked = is_requester(action, person);
+    Standing {
+        may_vote: may_vote(action, person, now),
+        may_withdraw: in_hold && approved_it,
+        // The engine takes a cancellation from the caller itself or the owner of its key.
+        may_cancel: is_before_sending && asked,
+        may_settle: action.status() == Status::Unknown
+            && person.has(Role::Operator)
+            && !asked
+            && !approved_it,
+        why: why(action, person, names, now, asked, approved_it),
+    }
+}
+
+fn why(
+    action: &Action,
+    person: &Principal,
+    names: &Names,
+    now: Timestamp,
+    asked: bool,
+    approved_it: bool,
+) -> String {
+    let status = action.status();
+    let Some(approval) = &action.approval else {
+        return if status == Status::Unknown {
+            settle_words(person, asked, approved_it)
+        } else {
+            "Nobody votes on this action: its class asks for no approval.".into()
+        };
+    };
+    if status == Status::Unknown {
+        return settle_words(person, asked, approved_it);
+    }
+    if status != Status::Staged {
+        let word = StatusView::new(status).word.to_lowercase();
+        return format!("There is nothing to vote on any more: the action is {word}.");
+    }
+    let requirement = &approval.requirement;
+    let requester = action.proposal.caller.requester();
+    let voter = person.voter();
+    match eligibility(requirement, &requester, &approval.votes, &voter, now) {
+        Ok(()) => format!("You may vote: {}. You have one vote.", entitlement(&requirement.needs, &voter.groups)),
+        Err(Ineligible::NotAPerson) => {
+            "You may not vote: only people vote, services and agents never do.".into()
+        }
+        Err(Ineligible::SelfApproval) if requester.id == person.id => {
+            "You may not vote: you asked for this action yourself. Somebody else must decide.".into()
+        }
+        Err(Ineligible::SelfApproval) => format!(
+            "You may not vote: it was asked for with the key “{}”, which belongs to you. Somebody else must decide.",
+            action.proposal.caller.name
+        ),
+        Err(Ineligible::NotAnApprover) if !voter.is_approver => {
+            "You may not vote: you do not have the role of approver. An administrator can give it to you.".into()
+        }
+        Err(Ineligible::NotAnApprover) => format!(
+            "You may not vote: this needs people of {}, and you are in {}.",
+            groups_asked(&requirement.needs),
+            if voter.groups.is_empty() { "no group".into() } else { list(&voter.groups) }
+        ),
+        Err(Ineligible::AlreadyVoted) => {
+            let at = approval
+                .votes
+                .iter()
+                .find(|cast| cast.voter.id == person.id)
+                .map(|cast| When::new(cast.at, now).text().to_owned());
+            format!(
+                "You have voted already, at {}. One person has one vote; it waits for others.",
+                at.unwrap_or_default()
+            )
+        }
+        Err(Ineligible::Expired) => format!(
+            "Nobody may vote any more: the deadline passed at {}. It was not rejected; {} can ask again.",
+            When::new(requirement.deadline, now).text(),
+            names.short(&requester.id)
+        ),
+    }
+}
+
+fn settle_words(person: &Principal, asked: bool, approved_it: bool) -> String {
+    if asked || approved_it {
+        "You may not settle this outcome: you asked for the action or approved it. Another operator must.".into()
+    } else if person.has(Role::Operator) {
+        "You may settle this outcome: you are an operator, and you neither asked for it nor approved it.".into()
+    } else {
+        "The outcome is not known yet. Only an operator may settle it, if the target itself gives no answer.".into()
+    }
+}
+
+fn entitlement(needs: &[Need], groups: &BTreeSet<String>) -> String {
+    let shared: BTreeSet<String> = needs
+        .iter()
+        .flat_map(|need| need.groups.intersection(groups))
+        .cloned()
+        .collect();
+    if shared.is_empty() {
+        "you are an approver, and any approver may".into()
+    } else {
+        format!("you are an approver in {}", list(&shared))
+    }
+}
+
+fn groups_asked(needs: &[Need]) -> String {
+    let groups: BTreeSet<String> = needs.iter().flat_map(|need| need.groups.clone()).collect();
+    list(&groups)
+}
+
+/// `the group “a”`, `the groups “a”, “b”`.
+pub(in crate::pages) fn list(groups: &BTreeSet<String>) -> String {
+    let quoted: Vec<_> = groups.iter().map(|group| format!("“{group}”")).collect();
+    let word = if quoted.len() == 1 { "group" } else { "groups" };
+    format!("the {word} {}", quoted.join(", "))
+}

@@ -1,0 +1,148 @@
+//! Errors as pages: what happened, whether anything was recorded, and a way back.
+//!
+//! Internal causes go to the log, never to the page.
+
+use askama::Template;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use holdpoint_engine::engine::{ActError, ListError};
+use http::StatusCode;
+
+use super::query;
+use super::shell::Shell;
+use crate::edge::RequestId;
+
+/// Why there is another page than the one that was asked for.
+#[derive(Clone, Debug)]
+pub(super) enum PageError {
+    /// Nobody is signed in; where to go afterwards.
+    SignIn { return_to: String },
+    /// There is nothing here, or nothing that this person may see.
+    NotFound,
+    /// The person may not do this; why.
+    Forbidden(String),
+    /// The address or the form makes no sense; why.
+    BadRequest(String),
+    /// The store cannot take or read it now.
+    Unavailable,
+    /// A fault of the server.
+    Internal,
+}
+
+impl PageError {
+    /// The store failed: the cause goes to the log.
+    pub(super) fn unavailable(cause: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error = cause, "the store failed under a page");
+        Self::Unavailable
+    }
+
+    fn content(&self) -> (StatusCode, &'static str, String) {
+        match self {
+            Self::SignIn { .. } => (
+                StatusCode::UNAUTHORIZED,
+                "Sign in first",
+                "Your session has ended.".into(),
+            ),
+            Self::NotFound => (
+                StatusCode::NOT_FOUND,
+                "There is nothing at this address",
+                "It does not exist, or it is not yours to see. Check the address, or look for it in the history.".into(),
+            ),
+            Self::Forbidden(why) => (StatusCode::FORBIDDEN, "You may not do this", why.clone()),
+            Self::BadRequest(why) => (
+                StatusCode::BAD_REQUEST,
+                "This request cannot be read",
+                why.clone(),
+            ),
+            Self::Unavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The store cannot be reached now",
+                "If you sent an answer, it may not have been recorded. Go back, look at the action, and send it again if it does not show your answer: sending the same answer twice is safe.".into(),
+            ),
+            Self::Internal => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The server made a mistake",
+                "If you sent an answer, look at the action to see whether it was recorded; sending the same answer twice is safe.".into(),
+            ),
+        }
+    }
+}
+
+impl From<ListError> for PageError {
+    fn from(error: ListError) -> Self {
+        match error {
+            ListError::BadCursor => Self::BadRequest(error.to_string()),
+            ListError::Unavailable(cause) => Self::unavailable(cause.as_ref()),
+        }
+    }
+}
+
+/// For reads; what a refused vote leads to is decided where votes are taken.
+impl From<ActError> for PageError {
+    fn from(error: ActError) -> Self {
+        match error {
+            ActError::NotFound => Self::NotFound,
+            ActError::Forbidden(why) => Self::Forbidden(why),
+            ActError::Refused(refusal) => Self::BadRequest(refusal.to_string()),
+            ActError::Unavailable(cause) => Self::unavailable(cause.as_ref()),
+        }
+    }
+}
+
+impl From<askama::Error> for PageError {
+    fn from(error: askama::Error) -> Self {
+        tracing::error!(%error, "a template failed");
+        Self::Internal
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        if let Self::SignIn { return_to } = &self {
+            let query = query::pair("return", return_to);
+            return Redirect::to(&format!("/sign-in?{query}")).into_response();
+        }
+        let (status, title, _) = self.content();
+        // The layer below knows the request and makes the page.
+        let mut response = (status, Html(title)).into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    shell: Shell,
+    explanation: String,
+    request_id: String,
+}
+
+fn page(error: &PageError, request_id: String) -> Response {
+    let (status, title, explanation) = error.content();
+    let page = ErrorPage {
+        shell: Shell::plain(title),
+        explanation,
+        request_id,
+    };
+    match page.render() {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(_) => (status, Html(title)).into_response(),
+    }
+}
+
+/// Turns the errors of pages into pages.
+pub(super) async fn layer(request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestId>().cloned();
+    let response = next.run(request).await;
+    match response.extensions().get::<PageError>() {
+        Some(error) => page(error, id.map(|id| id.0).unwrap_or_default()),
+        None => response,
+    }
+}
+
+/// The page for an address that nothing answers.
+pub(super) fn not_found_page() -> Response {
+    page(&PageError::NotFound, String::new())
+}

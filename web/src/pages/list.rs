@@ -1,0 +1,109 @@
+//! Actions as rows of a list.
+
+use holdpoint_engine::action::{Action, Status};
+use holdpoint_engine::approval::Vote;
+use holdpoint_engine::engine::{Engine, ListError, ListQuery, Versioned};
+use holdpoint_engine::identity::Principal;
+use holdpoint_engine::time::Timestamp;
+
+use super::view::{StatusView, When, kind_badge};
+use crate::display::Shown;
+
+/// How many actions one read of the store brings.
+const CHUNK: usize = 50;
+/// A page ends after the chunk in which it has this many rows.
+const ROWS_ENOUGH: usize = 25;
+/// The most chunks that are read for one page, so that a rare filter does not read everything.
+const CHUNKS_MAX: usize = 20;
+
+/// One action in a list.
+#[derive(Clone, Debug)]
+pub(super) struct ListRow {
+    pub(super) id: String,
+    pub(super) headline: Shown,
+    pub(super) status: StatusView,
+    pub(super) class: &'static str,
+    pub(super) votes: Option<String>,
+    pub(super) due: Option<When>,
+    pub(super) because: Option<Shown>,
+    pub(super) caller: Shown,
+    pub(super) caller_kind: &'static str,
+    pub(super) tool: Shown,
+    pub(super) created: When,
+}
+
+impl ListRow {
+    pub(super) fn new(action: &Action, now: Timestamp) -> Self {
+        let proposal = &action.proposal;
+        let approval = action.approval.as_ref();
+        let because: Vec<_> = approval
+            .iter()
+            .flat_map(|approval| &approval.requirement.needs)
+            .filter_map(|need| need.because.as_deref())
+            .collect();
+        Self {
+            id: action.id.to_string(),
+            headline: Shown::line(&proposal.summary),
+            status: StatusView::new(action.status()),
+            class: proposal.class.name(),
+            votes: approval.map(|approval| {
+                let yes = |vote: &Vote| *vote == Vote::Approve;
+                let have = approval.votes.iter().filter(|cast| yes(&cast.vote)).count();
+                let required = approval.requirement.required();
+                format!("votes {have} of {required}")
+            }),
+            due: (action.status() == Status::Staged)
+                .then(|| action.deadline().map(|deadline| When::new(deadline, now)))
+                .flatten(),
+            because: (!because.is_empty()).then(|| Shown::line(&because.join("; "))),
+            caller: Shown::line(&proposal.caller.name),
+            caller_kind: kind_badge(proposal.caller.kind),
+            tool: Shown::line(&proposal.tool),
+            created: When::new(action.created_at, now),
+        }
+    }
+}
+
+/// The next actions that `wanted` keeps, and where to go on. Whole chunks of the store, so that
+/// nothing is left out or seen twice.
+pub(super) fn collect(
+    engine: &Engine,
+    by: &Principal,
+    query: &ListQuery,
+    wanted: impl Fn(&Action) -> bool,
+) -> Result<(Vec<Versioned>, Option<String>), ListError> {
+    let mut query = query.clone();
+    query.limit = CHUNK;
+    let mut found = Vec::new();
+    for _ in 0..CHUNKS_MAX {
+        let page = engine.list(by, &query)?;
+        let kept = page.actions.into_iter().filter(|it| wanted(&it.action));
+        found.extend(kept);
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() || ROWS_ENOUGH <= found.len() {
+            break;
+        }
+    }
+    Ok((found, query.cursor))
+}
+
+/// How many actions `wanted` keeps, as far as is counted for a tab: `12`, or `500+`.
+pub(super) fn count(
+    engine: &Engine,
+    by: &Principal,
+    query: &ListQuery,
+    wanted: impl Fn(&Action) -> bool,
+) -> Result<String, ListError> {
+    let mut query = query.clone();
+    query.limit = 100;
+    let mut found = 0;
+    for _ in 0..5 {
+        let page = engine.list(by, &query)?;
+        found += page.actions.iter().filter(|it| wanted(&it.action)).count();
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
+            return Ok(found.to_string());
+        }
+    }
+    Ok(format!("{found}+"))
+}

@@ -1,0 +1,109 @@
+//! The registry, for people.
+
+use askama::Template;
+use axum::response::Response;
+use holdpoint_engine::action::SafetyClass;
+use holdpoint_engine::tool::Tool;
+
+use super::action::list;
+use super::error::PageError;
+use super::query;
+use super::shell::{Shell, Visit, page};
+use super::view::{class_words, span_words};
+use crate::display::Shown;
+
+struct ToolView {
+    name: Shown,
+    class: &'static str,
+    class_words: &'static str,
+    description: Option<Shown>,
+    rules: Vec<Shown>,
+    digest: String,
+    query: String,
+}
+
+impl ToolView {
+    fn new(tool: &Tool) -> Self {
+        Self {
+            name: Shown::line(&tool.name),
+            class: tool.class.name(),
+            class_words: class_words(tool.class),
+            description: tool.description.as_deref().map(Shown::block),
+            rules: rules(tool).iter().map(|rule| Shown::line(rule)).collect(),
+            digest: tool.digest.to_string(),
+            query: query::pair("tool", &tool.name),
+        }
+    }
+}
+
+/// What is asked of a call, in words.
+fn rules(tool: &Tool) -> Vec<String> {
+    let mut rules = Vec::new();
+    if !tool.required_scopes.is_empty() {
+        let scopes: Vec<_> = tool.required_scopes.iter().map(String::as_str).collect();
+        rules.push(format!("The caller needs the scopes {}", scopes.join(", ")));
+    }
+    if tool.class == SafetyClass::ApprovalBound {
+        let policy = &tool.approval;
+        let people = |required: u32, groups| {
+            let who = if std::collections::BTreeSet::is_empty(groups) {
+                "any approvers".to_owned()
+            } else {
+                format!("approvers in {}", list(groups))
+            };
+            format!("{required} of {who}")
+        };
+        rules.push(format!(
+            "Approval: {}, within {}",
+            people(policy.required, &policy.groups),
+            span_words(policy.expires_in)
+        ));
+        for rule in &policy.rules {
+            rules.push(format!(
+                "Sometimes also {}: {}",
+                people(rule.required, &rule.groups),
+                rule.reason
+            ));
+        }
+        if !policy.hold.is_zero() {
+            rules.push(format!(
+                "Held back for {} after the last approval",
+                span_words(policy.hold)
+            ));
+        }
+    }
+    for condition in tool.preconditions() {
+        rules.push(format!("Refused where: {}", condition.message));
+    }
+    if let Some(state) = tool.state_query() {
+        rules.push(if state.watch.is_empty() {
+            "The whole state is read again before the call".into()
+        } else {
+            format!("Read again before the call: {}", state.watch.join(", "))
+        });
+    }
+    rules.push(if tool.check().is_some() {
+        "The target can be asked whether it happened".into()
+    } else {
+        "The target cannot be asked whether it happened: a person settles an unknown outcome".into()
+    });
+    rules
+}
+
+#[derive(Template)]
+#[template(path = "tools.html")]
+struct ToolsPage {
+    shell: Shell,
+    tools: Vec<ToolView>,
+}
+
+/// `GET /tools`.
+pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
+    visit.person()?;
+    let tools = visit.state.engine.registry().iter();
+    let template = ToolsPage {
+        shell: visit.shell("Tools").section("tools"),
+        tools: tools.map(|tool| ToolView::new(tool)).collect(),
+    };
+    page(&visit, &template)
+}

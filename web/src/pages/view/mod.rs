@@ -1,0 +1,40 @@
+//! What templates are given: plain values, made from the engine's types by pure functions.
+//!
+//! Text from outside arrives in templates only as [`crate::display::Shown`].
+
+mod args;
+mod diff;
+mod event_words;
+mod status;
+mod when;
+
+pub(super) use args::{Row, join, rows, text_row, value_row};
+pub(super) use diff::{DiffRow, diff_rows};
+pub(super) use event_words::{Words, describe};
+pub(super) use status::{StatusView, class_words, kind_badge};
+pub(super) use when::{When, span_words};
+
+use std::collections::BTreeMap;
+
+/// Names of people and keys by id, as far as the page knows them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// Remembers a name.
+    pub(super) fn add(&mut self, id: &str, name: &str) {
+        self.0.insert(id.to_owned(), name.to_owned());
+    }
+
+    /// The name with the id behind it, or the id alone.
+    pub(super) fn of(&self, id: &str) -> String {
+        self.0
+            .get(id)
+            .map_or_else(|| id.to_owned(), |name| format!("{name} ({id})"))
+    }
+
+    /// The name alone, or the id where there is none.
+    pub(super) fn short(&self, id: &str) -> String {
+        self.0.get(id).cloned().unwrap_or_else(|| id.to_owned())
+    }
+}
