@@ -1,6 +1,7 @@
 //! Canonical JSON and digests (invariant I13).
 
 mod number;
+mod place;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -11,9 +12,8 @@ use std::str::FromStr;
 use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
 
-pub use read::{
-    JsonError, Spans, line_and_column, parse_answer, parse_spanned, parse_strict, pointer_push,
-};
+pub use place::{JsonError, Spans, line_and_column, pointer_push};
+pub use read::{parse_answer, parse_spanned, parse_strict};
 
 /// A SHA-256 digest, written `sha256:` and 64 lowercase hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
