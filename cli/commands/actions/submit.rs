@@ -1,0 +1,194 @@
+//! `holdpoint actions submit`.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use clap::Args;
+use holdpoint_engine::time::{Entropy as _, SystemEntropy};
+use holdpoint_engine::tool::parse_duration;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+use crate::client::{Client, ServerArgs};
+use crate::escape;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, field};
+
+/// The longest arguments that are read, in bytes; the server's own bound is lower.
+const ARGS_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The arguments of `actions submit`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  holdpoint actions submit issue_refund --args '{\"order_id\":\"8812\"}' --reason 'arrived broken'
+  holdpoint actions submit issue_refund --args @refund.json --wait 10m")]
+pub(crate) struct SubmitArgs {
+    /// The tool
+    tool: String,
+    /// The arguments: JSON, @FILE, or - for stdin
+    #[arg(long, default_value = "{}", value_name = "JSON|@FILE|-")]
+    args: String,
+    /// Why, in your own words
+    #[arg(long)]
+    reason: Option<String>,
+    /// A further label; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    label: Vec<(String, String)>,
+    /// A shorter time to decide than the tool's own
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    expires_in: Option<Duration>,
+    /// Wait this long until it is final; the exit code says how it ended
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    wait: Option<Duration>,
+    /// The same key with the same request answers with the first action [default: a new key]
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Submits an action and prints its id and status.
+pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
+    let client = Client::new(&args.server)?;
+    let body = body(&args)?;
+    let key = match &args.idempotency_key {
+        Some(key) => key.clone(),
+        None => random_key()?,
+    };
+    let request = client
+        .request(reqwest::Method::POST, "/v1/actions")?
+        .timeout(Duration::from_secs(60))
+        .header(reqwest::header::CONTENT_TYPE, "application/json")
+        .header("Idempotency-Key", quoted(&key)?)
+        .body(body);
+    let answer = client.send(request).await.map_err(|failure| {
+        // Sending the same key again is safe whatever became of the first try.
+        failure.detail(format!(
+            "to send it again without doing it twice, add --idempotency-key {key}"
+        ))
+    })?;
+    if answer.replayed {
+        output.note("the same request was made before; this is its action");
+    }
+    let action = answer.body;
+    let (Some(wait), Some(id)) = (args.wait, action.get("id").and_then(Value::as_str)) else {
+        return submitted(&action, output);
+    };
+    let action = super::wait::until_final(&client, &super::path(id)?, wait, false).await?;
+    super::wait::report(&action, false, output)
+}
+
+/// Prints what became of a submission that is not waited for.
+fn submitted(action: &Value, output: Output) -> Outcome {
+    let status = field(action, "/status");
+    if output.json {
+        output.value(action)?;
+    } else if action.get("id").is_some_and(Value::is_string) {
+        output.line(&escape::text(&format!("{} {status}", field(action, "/id"))))?;
+        if let Some(next) = super::show::next_step(action) {
+            output.note(&next);
+        }
+    } else {
+        // An idempotent tool was called at once: its answer is the data.
+        output.line(&escape::text(&status))?;
+        output.value(action.get("result").unwrap_or(&Value::Null))?;
+    }
+    Ok(match status.as_str() {
+        "refused" | "failed" => ExitCode::of_status(&status),
+        // It was accepted for later, which is what was asked for.
+        _ => ExitCode::Ok,
+    })
+}
+
+/// The body, with the arguments exactly as they were written: what a parser of ours would lose
+/// (a digit, the first of two equal keys) is for the server to refuse.
+fn body(args: &SubmitArgs) -> Outcome<String> {
+    let text = args_text(&args.args)?;
+    let IgnoredAny = serde_json::from_str(&text).map_err(|error| {
+        Failure::because("the arguments are not JSON", &error)
+            .with_code(ExitCode::Usage)
+            .help("pass --args '{\"name\": \"value\"}', --args @FILE, or --args - for stdin")
+    })?;
+    let mut rest = serde_json::Map::new();
+    rest.insert("tool".to_owned(), json!(args.tool));
+    if let Some(reason) = &args.reason {
+        rest.insert("reason".to_owned(), json!(reason));
+    }
+    if !args.label.is_empty() {
+        let labels = args
+            .label
+            .iter()
+            .map(|(key, value)| (key.clone(), json!(value)));
+        rest.insert("labels".to_owned(), Value::Object(labels.collect()));
+    }
+    if let Some(expires_in) = args.expires_in {
+        rest.insert(
+            "expires_in".to_owned(),
+            json!(format!("{}s", expires_in.as_secs())),
+        );
+    }
+    let rest = Value::Object(rest).to_string();
+    // The object is never empty: it has the tool.
+    let head = rest.strip_suffix('}').unwrap_or(&rest);
+    Ok(format!("{head},\"args\":{}}}", text.trim()))
+}
+
+fn args_text(argument: &str) -> Outcome<String> {
+    let mut text = String::new();
+    let failed = |place: &str, error: &std::io::Error| {
+        Failure::because(format!("cannot read the arguments from {place}"), error)
+            .with_code(ExitCode::Usage)
+    };
+    let place = if argument == "-" {
+        std::io::stdin()
+            .take(ARGS_BYTES_MAX + 1)
+            .read_to_string(&mut text)
+            .map_err(|error| failed("stdin", &error))?;
+        "stdin"
+    } else if let Some(path) = argument.strip_prefix('@') {
+        std::fs::File::open(path)
+            .and_then(|file| file.take(ARGS_BYTES_MAX + 1).read_to_string(&mut text))
+            .map_err(|error| failed(path, &error))?;
+        path
+    } else {
+        return Ok(argument.to_owned());
+    };
+    if u64::try_from(text.len()).is_ok_and(|length| ARGS_BYTES_MAX < length) {
+        return Err(Failure::usage(format!(
+            "the arguments in {place} are longer than {ARGS_BYTES_MAX} bytes"
+        )));
+    }
+    Ok(text)
+}
+
+/// The key as a quoted string of a structured header (RFC 9651).
+fn quoted(key: &str) -> Outcome<String> {
+    let printable = key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    if key.is_empty() || 255 < key.len() || !printable {
+        return Err(Failure::usage(
+            "an idempotency key has 1 to 255 printable ASCII characters",
+        ));
+    }
+    Ok(format!(
+        "\"{}\"",
+        key.replace('\\', "\\\\").replace('"', "\\\"")
+    ))
+}
+
+fn random_key() -> Outcome<String> {
+    let mut bytes = [0; 16];
+    SystemEntropy
+        .fill(&mut bytes)
+        .map_err(|error| Failure::because("cannot make a key", &error))?;
+    Ok(format!("cli-{:032x}", u128::from_be_bytes(bytes)))
+}
+
+/// Reads `KEY=VALUE`.
+pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write KEY=VALUE".to_owned()),
+    }
+}

@@ -1,0 +1,103 @@
+//! `holdpoint actions wait`, and waiting in general.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use holdpoint_engine::tool::parse_duration;
+use serde_json::Value;
+
+use crate::client::{Client, ServerArgs};
+use crate::escape;
+use crate::exit_code::ExitCode;
+use crate::failure::Outcome;
+use crate::output::{Output, field};
+
+/// The longest that one request asks the server to wait.
+const POLL_MAX: Duration = Duration::from_secs(30);
+
+/// The shortest time between two requests, for a server that does not wait.
+const POLL_MIN: Duration = Duration::from_millis(200);
+
+/// The arguments of `actions wait`.
+#[derive(Args, Debug)]
+pub(crate) struct WaitArgs {
+    /// The action, act_…
+    id: String,
+    /// At most this long
+    #[arg(long = "for", value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    at_most: Duration,
+    /// Stop waiting once it is approved, rejected or expired
+    #[arg(long)]
+    decided: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Waits and prints the action as it is then.
+pub(super) async fn run(args: WaitArgs, output: Output) -> Outcome {
+    let client = Client::new(&args.server)?;
+    let path = super::path(&args.id)?;
+    let action = until_final(&client, &path, args.at_most, args.decided).await?;
+    report(&action, args.decided, output)
+}
+
+/// Prints how an action stands, and makes the exit code of it.
+pub(super) fn report(action: &Value, decided: bool, output: Output) -> Outcome {
+    let status = field(action, "/status");
+    if output.json {
+        output.value(action)?;
+    } else {
+        output.line(&escape::text(&format!("{} {status}", field(action, "/id"))))?;
+        if let Some(next) = super::show::next_step(action) {
+            output.note(&next);
+        }
+    }
+    Ok(match status.as_str() {
+        // Approved is not done: only who waits for the decision has what was asked for.
+        "approved" if !decided => ExitCode::Pending,
+        "accepted" | "executing" | "unknown" if decided => ExitCode::Ok,
+        status => ExitCode::of_status(status),
+    })
+}
+
+/// The action once it is final (or decided), or as it is when the time is over.
+pub(super) async fn until_final(
+    client: &Client,
+    path: &str,
+    at_most: Duration,
+    decided: bool,
+) -> Outcome<Value> {
+    let end = Instant::now() + at_most;
+    let mut answer = client.get(path).await?;
+    let mut action = std::mem::take(&mut answer.body);
+    let mut etag = answer.etag;
+    while !is_done(&action, decided) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let asked = Instant::now();
+        let answer = client
+            .get_changed(path, etag.as_deref(), left.min(POLL_MAX))
+            .await?;
+        if !answer.body.is_null() {
+            action = answer.body;
+            etag = answer.etag;
+        }
+        if let Some(rest) = POLL_MIN.checked_sub(asked.elapsed()) {
+            tokio::time::sleep(rest.min(left)).await;
+        }
+    }
+    Ok(action)
+}
+
+fn is_done(action: &Value, decided: bool) -> bool {
+    match action.get("status").and_then(Value::as_str) {
+        Some(
+            "succeeded" | "failed" | "rejected" | "expired" | "cancelled" | "refused"
+            | "replan_required",
+        ) => true,
+        Some("approved" | "accepted" | "executing" | "unknown") => decided,
+        _ => false,
+    }
+}

@@ -1,0 +1,219 @@
+//! The data folder: its disk, its log, its people.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use holdpoint_engine::action::SafetyClass;
+use holdpoint_engine::identity::{Person, Role};
+use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
+use holdpoint_engine::tool::ToolsFile;
+use holdpoint_storage::{EventLog, OpenError, SledLog, SledOptions};
+
+use super::Findings;
+use crate::data;
+use crate::output::Output;
+
+/// Below this it is time to make room; the log itself stops at a fraction of it.
+const FREE_BYTES_GOOD: u64 = 1024 * 1024 * 1024;
+
+/// How far the clock may be behind the log before it is worth a word, in milliseconds.
+const CLOCK_BEHIND_MS: i64 = 2000;
+
+/// Looks at the folder; answers whether another process holds it.
+pub(super) async fn look(
+    folder: &Path,
+    tools: Option<&ToolsFile>,
+    findings: &mut Findings,
+    output: Output,
+) -> bool {
+    let name = folder.display();
+    if !folder.exists() {
+        findings.warn(
+            "data folder",
+            format!("there is no folder {name} yet"),
+            "`holdpoint serve` makes it; if there should be one, name it with --data FOLDER",
+        );
+        return false;
+    }
+    permissions(folder, findings);
+    space(folder, findings);
+    let opened = SledLog::open(folder, &SledOptions::default());
+    let log: Arc<dyn EventLog> = match opened {
+        Ok(log) => Arc::new(log),
+        Err(OpenError::Locked { holder, .. }) => {
+            findings.good(
+                "log",
+                format!("held by {holder}, so it was opened and found whole"),
+            );
+            return true;
+        }
+        Err(error) => {
+            findings.bad(
+                "log",
+                error.to_string(),
+                "keep a copy of the folder as it is before you try anything",
+            );
+            return false;
+        }
+    };
+    records(log.as_ref(), findings);
+    match data::identity(&log) {
+        Ok(identity) => people(&identity.people(), tools, findings),
+        Err(failure) => findings.bad(
+            "people",
+            failure.message(),
+            "`holdpoint verify` shows the extent of it",
+        ),
+    }
+    log.close().await;
+    output.note("the log was opened to look at it, and closed again");
+    false
+}
+
+fn permissions(folder: &Path, findings: &mut Findings) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(folder).map(|found| found.permissions().mode());
+        if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+            findings.warn(
+                "data folder",
+                format!(
+                    "{} can be read by other users of this machine",
+                    folder.display()
+                ),
+                "chmod 700 it: it holds everybody's actions and the hashes of credentials",
+            );
+            return;
+        }
+    }
+    findings.good("data folder", folder.display().to_string());
+}
+
+fn space(folder: &Path, findings: &mut Findings) {
+    let Ok(found) = rustix::fs::statvfs(folder) else {
+        findings.warn("free space", "cannot be told", "look at the disk yourself");
+        return;
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let words = format!("{} MiB are free", free / (1024 * 1024));
+    if free < SledOptions::default().free_bytes_min {
+        findings.bad(
+            "free space",
+            words,
+            "nothing new is accepted until there is room; nothing that was acknowledged is lost",
+        );
+    } else if free < FREE_BYTES_GOOD {
+        findings.warn(
+            "free space",
+            words,
+            "make room before nothing new is accepted",
+        );
+    } else {
+        findings.good("free space", words);
+    }
+}
+
+fn records(log: &dyn EventLog, findings: &mut Findings) {
+    let stats = match log.stats() {
+        Ok(stats) => stats,
+        Err(error) => {
+            findings.bad("log", error.to_string(), "look at the disk");
+            return;
+        }
+    };
+    findings.good(
+        "log",
+        format!(
+            "{} records, {} KiB; its end is whole (`holdpoint verify` checks all of it)",
+            stats.records,
+            stats.bytes / 1024
+        ),
+    );
+    let last = log.read_all(stats.last_position.saturating_sub(1), 1);
+    let Some(last) = last.ok().and_then(|records| records.into_iter().next()) else {
+        return;
+    };
+    let now = SystemClock.now();
+    if now.0.saturating_add(CLOCK_BEHIND_MS) < last.time_ms {
+        findings.bad(
+            "clock",
+            format!(
+                "it says {now}, and the last record is of {}",
+                Timestamp(last.time_ms)
+            ),
+            "set the clock right; until then deadlines are counted by the time of the log",
+        );
+    } else {
+        findings.good("clock", format!("{now}, not before the last record"));
+    }
+}
+
+/// Whether those whom the tools ask for are there.
+fn people(people: &[Person], tools: Option<&ToolsFile>, findings: &mut Findings) {
+    let enabled: Vec<_> = people.iter().filter(|person| person.is_enabled()).collect();
+    let approvers: Vec<_> = enabled
+        .iter()
+        .filter(|person| person.roles.contains(&Role::Approver))
+        .collect();
+    if !enabled
+        .iter()
+        .any(|person| person.roles.contains(&Role::Admin))
+    {
+        findings.warn(
+            "people",
+            "nobody is an administrator",
+            "holdpoint user add EMAIL --name NAME --role admin --password-file FILE",
+        );
+    }
+    let groups: BTreeSet<&str> = approvers
+        .iter()
+        .flat_map(|person| person.groups.iter().map(String::as_str))
+        .collect();
+    let bound = tools
+        .iter()
+        .flat_map(|tools| tools.registry.iter())
+        .filter(|tool| tool.class == SafetyClass::ApprovalBound);
+    for tool in bound {
+        let wanted = &tool.approval.groups;
+        let can: usize = approvers
+            .iter()
+            .filter(|person| {
+                wanted.is_empty() || person.groups.iter().any(|group| wanted.contains(group))
+            })
+            .count();
+        let required = usize::try_from(tool.approval.required).unwrap_or(usize::MAX);
+        if can < required {
+            let known: Vec<_> = groups.iter().copied().collect();
+            findings.warn(
+                "approvers",
+                format!(
+                    "{} needs {required} approvals, and {can} people can give one",
+                    tool.name
+                ),
+                &format!(
+                    "holdpoint user add … --role approver{}; groups with approvers: {}",
+                    wanted
+                        .iter()
+                        .next()
+                        .map(|group| format!(" --group {group}"))
+                        .unwrap_or_default(),
+                    if known.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        known.join(", ")
+                    }
+                ),
+            );
+        }
+    }
+    findings.good(
+        "people",
+        format!(
+            "{} can sign in, {} of them approve",
+            enabled.len(),
+            approvers.len()
+        ),
+    );
+}

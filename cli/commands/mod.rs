@@ -1,0 +1,48 @@
+//! One file per command.
+
+pub(crate) mod actions;
+mod admin;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod init;
+pub(crate) mod key;
+pub(crate) mod login;
+pub(crate) mod serve;
+pub(crate) mod user;
+pub(crate) mod verify;
+
+use std::future::Future;
+
+use clap::ArgMatches;
+
+use crate::args::Command;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+/// Runs one command to its end.
+pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Outcome {
+    match command {
+        Command::Init(args) => init::run(&args, output),
+        Command::Check(args) => check::run(&args, matches, output),
+        Command::Serve(args) => serve::run(&args, matches, output),
+        Command::User(command) => block_on(user::run(command, matches, output)),
+        Command::Key(command) => block_on(key::run(command, matches, output)),
+        Command::Doctor(args) => block_on(doctor::run(args, matches, output)),
+        Command::Verify(args) => block_on(verify::run(args, matches, output)),
+        Command::Actions(command) => block_on(actions::run(command, output)),
+        Command::Events(command) => block_on(events::run(command, output)),
+        Command::Login(args) => block_on(login::run(args, output)),
+        Command::Completions(args) => completions::run(args),
+    }
+}
+
+/// Runs a future that talks to a server: one thread is enough for that.
+fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::because("cannot start", &error))?
+        .block_on(future)
+}

@@ -1,0 +1,93 @@
+//! The data folder, opened by this process.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use holdpoint_engine::identity::Identity;
+use holdpoint_engine::time::{SystemClock, SystemEntropy};
+use holdpoint_storage::{EventLog, OpenError, SledLog, SledOptions};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+/// How long opening may take before something is shown.
+const QUIET_TIME: Duration = Duration::from_millis(300);
+
+/// Opens the log. Shows that something happens where it takes long, which it does after an unclean
+/// stop of a large log.
+pub(crate) fn open(folder: &Path, output: Output) -> Outcome<Arc<dyn EventLog>> {
+    if !folder.exists() {
+        output.note(&format!("making the data folder {}", folder.display()));
+    }
+    let (send, opened) = mpsc::channel();
+    let path = folder.to_owned();
+    std::thread::spawn(move || {
+        // Nobody listens any more only if the process ends.
+        let _ = send.send(SledLog::open(&path, &SledOptions::default()));
+    });
+    let result = match opened.recv_timeout(QUIET_TIME) {
+        Ok(result) => Some(result),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            let spinner = spinner(folder, output);
+            let result = opened.recv();
+            if let Some(spinner) = spinner {
+                spinner.finish_and_clear();
+            }
+            result.ok()
+        }
+        Err(mpsc::RecvTimeoutError::Disconnected) => None,
+    };
+    match result {
+        Some(Ok(log)) => Ok(Arc::new(log)),
+        Some(Err(error)) => Err(refused(&error)),
+        None => Err(
+            Failure::failed(format!("opening {} was given up", folder.display())).help(
+                "run it again; if it stays so, keep a copy of the folder and restore a backup",
+            ),
+        ),
+    }
+}
+
+fn spinner(folder: &Path, output: Output) -> Option<ProgressBar> {
+    let message = format!("opening {}", folder.display());
+    if !output.can_animate() {
+        output.note(&format!(
+            "{message}; after an unclean stop this takes a while"
+        ));
+        return None;
+    }
+    let spinner = ProgressBar::new_spinner().with_message(message);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        spinner.set_style(style);
+    }
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    Some(spinner)
+}
+
+/// Why the log was not opened, in words that say what to do.
+pub(crate) fn refused(error: &OpenError) -> Failure {
+    let failure = Failure::because("the data folder cannot be opened", error);
+    match error {
+        OpenError::Locked { .. } => failure.with_code(ExitCode::Conflict).help(
+            "if a server holds it, do it through that server: --server URL --token-file FILE",
+        ),
+        OpenError::NewerFormat { .. } => failure.help("nothing was changed; use the newer version"),
+        OpenError::Damaged { .. } => failure,
+        OpenError::Full { .. } => failure.help("nothing is lost; it goes on once there is room"),
+        OpenError::Io { .. } => failure.help("look at the folder, its owner and its disk"),
+    }
+}
+
+/// The people and keys of a log.
+pub(crate) fn identity(log: &Arc<dyn EventLog>) -> Outcome<Identity> {
+    Identity::open(
+        Arc::clone(log),
+        Arc::new(SystemClock),
+        Arc::new(SystemEntropy),
+    )
+    .map_err(|error| Failure::because("people and keys cannot be read", &error))
+}
