@@ -1,0 +1,145 @@
+//! `init` and `check`: the tools file and the settings.
+
+use crate::support::Place;
+
+#[test]
+fn init_writes_files_that_check_accepts_and_never_replaces_one_silently() {
+    let place = Place::new();
+    place.run(&["init"]).ok();
+    assert!(place.path("holdpoint-data").is_dir());
+    let checked = place.run(&["check"]).ok();
+    assert!(checked.contains("2 tools"), "{checked}");
+
+    place.write("holdpoint.json", "{ \"tools\": {} }");
+    let run = place.run(&["init"]).code(2);
+    assert!(run.err.contains("--force"), "{}", run.err);
+    place.run(&["init", "--force"]).ok();
+    assert!(place.run(&["check"]).ok().contains("2 tools"));
+
+    place.run(&["init", "sub", "--toml"]).ok();
+    let checked = place.run(&["check", "--config", "sub/holdpoint.toml"]).ok();
+    assert!(checked.contains("2 tools"), "{checked}");
+}
+
+#[test]
+fn both_templates_of_init_mean_the_same_settings() {
+    let place = Place::new();
+    place.run(&["init", "json"]).ok();
+    place.run(&["init", "toml", "--toml"]).ok();
+    let settings = |file: &str| {
+        let checked = place.run(&["check", "--json", "--config", file]).json();
+        let listen = checked["settings"]["listen"].clone();
+        (
+            listen,
+            checked["census"].clone(),
+            checked["settings"]["log"].clone(),
+        )
+    };
+    assert_eq!(
+        settings("json/holdpoint.json"),
+        settings("toml/holdpoint.toml")
+    );
+}
+
+#[test]
+fn a_bad_tools_file_shows_every_mistake_with_line_column_and_suggestion() {
+    let place = Place::new();
+    place.write(
+        "holdpoint.json",
+        "{\n  \"server\": { \"listen\": \"127.0.0.1:7070\" },\n  \"tools\": {\n    \"pay\": { \"safetyClas\": \"irreversible\" },\n    \"get\": { \"safetyClass\": \"idempotant\" }\n  }\n}\n",
+    );
+    let run = place.run(&["check"]).code(2);
+    for text in [
+        "holdpoint.json:4:",
+        "holdpoint.json:5:",
+        "safetyClass",
+        "\"idempotent\"",
+        "2 mistakes",
+    ] {
+        assert!(run.err.contains(text), "{text}: {}", run.err);
+    }
+    assert!(run.out.is_empty(), "{}", run.out);
+    let error: serde_json::Value =
+        serde_json::from_str(&place.run(&["check", "--json"]).code(2).err).expect("JSON");
+    assert_eq!(error["error"]["details"].as_array().map(Vec::len), Some(2));
+    // The server does not start on it either.
+    place.run(&["serve"]).code(2);
+}
+
+#[test]
+fn a_mistyped_setting_is_shown_where_it_is() {
+    let place = Place::new();
+    place.write(
+        "holdpoint.json",
+        "{ \"tools\": {},\n  \"server\": { \"public_url\": \"https://a.example\", \"listen\": \"here\" } }",
+    );
+    let run = place.run(&["check"]).code(2);
+    for text in [
+        "did you mean \"publicUrl\"?",
+        "holdpoint.json:2:",
+        "listen is not right",
+    ] {
+        assert!(run.err.contains(text), "{text}: {}", run.err);
+    }
+}
+
+#[test]
+fn flags_come_before_the_environment_before_the_file_before_defaults() {
+    let place = Place::new();
+    place.write(
+        "holdpoint.json",
+        "{ \"tools\": {}, \"server\": { \"listen\": \"127.0.0.1:1\", \"log\": \"warn\", \"logFormat\": \"json\" } }",
+    );
+    let env = [
+        ("HOLDPOINT_LISTEN", "127.0.0.1:2"),
+        ("HOLDPOINT_LOG", "debug"),
+    ];
+    let args = ["check", "--json", "--listen", "127.0.0.1:3"];
+    let settings = place.run_with(&args, &env).json()["settings"].clone();
+    for (key, value, source) in [
+        ("listen", "127.0.0.1:3", "flag"),
+        ("log", "debug", "environment"),
+        ("logFormat", "json", "file"),
+        ("data", "holdpoint-data", "default"),
+    ] {
+        assert_eq!(settings[key]["value"], value, "{key}");
+        assert_eq!(settings[key]["source"], source, "{key}");
+    }
+}
+
+#[test]
+fn without_a_tools_file_the_way_to_one_is_shown() {
+    let place = Place::new();
+    for command in ["serve", "check"] {
+        let run = place.run(&[command]).code(2);
+        assert!(run.err.contains("holdpoint init"), "{}", run.err);
+    }
+}
+
+#[test]
+fn hostile_text_in_the_tools_file_is_escaped() {
+    let place = Place::new();
+    place.write(
+        "holdpoint.json",
+        "{ \"tools\": { \"a\u{202e}\u{9b}31m\": { \"x\": 1 } } }",
+    );
+    let run = place.run(&["check"]).code(2);
+    assert!(
+        !run.err.contains('\u{202e}') && !run.err.contains('\u{9b}'),
+        "{:?}",
+        run.err
+    );
+}
+
+#[test]
+fn the_server_does_not_listen_beyond_this_machine_without_a_public_url() {
+    let place = Place::new();
+    place.write("holdpoint.json", "{ \"tools\": {} }");
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
+        let run = place.run(&["serve", "--listen", address]).code(2);
+        assert!(run.err.contains("--public-url"), "{}", run.err);
+        let run = place.run(&["check", "--listen", address]).code(2);
+        assert!(run.err.contains("--public-url"), "{}", run.err);
+    }
+    assert!(!place.path("holdpoint-data").exists());
+}

@@ -1,0 +1,7 @@
+//! The command line, as a person or a script meets it: every test runs the real program.
+
+mod files;
+mod people;
+mod story;
+mod support;
+mod usage;
