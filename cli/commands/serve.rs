@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use holdpoint_engine::engine::{Engine, OpenError, Options};
-use holdpoint_engine::time::{SystemClock, SystemEntropy};
 use holdpoint_engine::tool::Registry;
 use holdpoint_storage::EventLog;
 use holdpoint_web::{AppState, WebConfig};
@@ -93,7 +92,7 @@ async fn serve(
     let listener = TcpListener::from_std(listener).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let tools = registry.len();
-    let engine = open_engine(&log, registry).await?;
+    let engine = open_engine(&log, registry, settings.engine()).await?;
     let web = WebConfig {
         public_url: settings.public_url.value.clone(),
         proxy_hops: usize::from(settings.proxy_hops.value),
@@ -136,11 +135,8 @@ and start it again";
 pub(crate) async fn open_engine(
     log: &Arc<dyn EventLog>,
     registry: Arc<Registry>,
+    options: Options,
 ) -> Outcome<Engine> {
-    let options = Options {
-        clock: Arc::new(SystemClock),
-        entropy: Arc::new(SystemEntropy),
-    };
     Engine::open(Arc::clone(log), registry, options)
         .await
         .map_err(|error| {

@@ -11,11 +11,13 @@ use serde_json::Value;
 use super::LogFormat;
 
 /// The keys of `server`.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 8] = [
     "data",
     "listen",
     "publicUrl",
     "proxyHops",
+    "allowRanges",
+    "callsMax",
     "log",
     "logFormat",
 ];
@@ -27,6 +29,8 @@ pub(crate) struct FileSettings {
     pub(super) listen: Option<SocketAddr>,
     pub(super) public_url: Option<PublicUrl>,
     pub(super) proxy_hops: Option<u8>,
+    pub(super) allow_ranges: Option<Vec<String>>,
+    pub(super) calls_max: Option<u16>,
     pub(super) log: Option<String>,
     pub(super) log_format: Option<LogFormat>,
 }
@@ -67,6 +71,22 @@ impl FileSettings {
                 let hops = value.as_u64().and_then(|hops| u8::try_from(hops).ok());
                 self.proxy_hops =
                     Some(hops.ok_or_else(|| Mistake::new(format!("{key} must be 0 to 255")))?);
+            }
+            "allowRanges" => {
+                let ranges = value.as_array().and_then(|ranges| {
+                    let range = |range: &Value| super::args::range(range.as_str()?).ok();
+                    ranges.iter().map(range).collect()
+                });
+                self.allow_ranges = Some(ranges.ok_or_else(|| Mistake {
+                    message: format!("{key} must be a list of ranges of addresses"),
+                    help: Some("write for example [\"10.1.0.0/16\", \"fd00::/8\"]".to_owned()),
+                })?);
+            }
+            "callsMax" => {
+                let calls = value.as_u64().and_then(|calls| u16::try_from(calls).ok());
+                let calls = calls.filter(|calls| 2 <= *calls);
+                self.calls_max =
+                    Some(calls.ok_or_else(|| Mistake::new(format!("{key} must be 2 to 65535")))?);
             }
             "log" => self.log = Some(text(key, value)?.to_owned()),
             "logFormat" => {

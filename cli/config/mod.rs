@@ -3,15 +3,17 @@
 //! The file is the tools file; its `server` object holds the settings. Secrets are in none of the
 //! four: they are in files that settings name.
 
+mod args;
 mod file;
 mod snippet;
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use clap::ArgMatches;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, ValueEnum};
+use holdpoint_engine::engine::Options;
+use holdpoint_engine::target::NetworkOptions;
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_web::PublicUrl;
 use serde_json::{Value, json};
@@ -19,60 +21,12 @@ use serde_json::{Value, json};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
 
+pub(crate) use self::args::{LogFormat, PlaceArgs, ServingArgs};
 pub(crate) use self::file::FileSettings;
 pub(crate) use self::snippet::{invalid, show};
 
 /// The names that are looked for where no file is named.
 const FILES: [&str; 2] = ["holdpoint.json", "holdpoint.toml"];
-
-/// Where the file and the data are.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct PlaceArgs {
-    /// The tools file, JSON or TOML [default: holdpoint.json]
-    #[arg(long, env = "HOLDPOINT_CONFIG", value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// The data folder [default: ./holdpoint-data]
-    #[arg(long, env = "HOLDPOINT_DATA", value_name = "FOLDER")]
-    pub(crate) data: Option<PathBuf>,
-}
-
-/// How the server runs.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ServingArgs {
-    /// The address to listen on [default: 127.0.0.1:7070]
-    #[arg(long, env = "HOLDPOINT_LISTEN", value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
-    /// Where people reach the server; needed to listen beyond this machine
-    #[arg(long, env = "HOLDPOINT_PUBLIC_URL", value_name = "URL")]
-    pub(crate) public_url: Option<PublicUrl>,
-    /// How many proxies of your own stand in front [default: 0]
-    #[arg(long, env = "HOLDPOINT_PROXY_HOPS", value_name = "N")]
-    pub(crate) proxy_hops: Option<u8>,
-    /// What to log: error, warn, info, debug, trace, or per module [default: info]
-    #[arg(long, env = "HOLDPOINT_LOG", value_name = "LEVEL")]
-    pub(crate) log: Option<String>,
-    /// How to write the log [default: text]
-    #[arg(long, env = "HOLDPOINT_LOG_FORMAT", value_name = "FORMAT")]
-    pub(crate) log_format: Option<LogFormat>,
-}
-
-/// How the log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// Lines for people.
-    Text,
-    /// A JSON object a line.
-    Json,
-}
-
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        })
-    }
-}
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +73,10 @@ pub(crate) struct Settings {
     pub(crate) public_url: Setting<Option<PublicUrl>>,
     /// How many proxies stand in front.
     pub(crate) proxy_hops: Setting<u8>,
+    /// Which local addresses tools may call, beyond those that the tools file names.
+    pub(crate) allow_ranges: Setting<Vec<String>>,
+    /// How many calls may be on their way at once.
+    pub(crate) calls_max: Setting<u16>,
     /// What to log.
     pub(crate) log: Setting<String>,
     /// How to write the log.
@@ -165,6 +123,22 @@ impl Settings {
                 file.proxy_hops,
                 || 0,
             ),
+            allow_ranges: pick(
+                "allow_range",
+                &given,
+                serving
+                    .map(|args| args.allow_range.clone())
+                    .filter(|ranges| !ranges.is_empty()),
+                file.allow_ranges,
+                Vec::new,
+            ),
+            calls_max: pick(
+                "calls_max",
+                &given,
+                serving.and_then(|args| args.calls_max),
+                file.calls_max,
+                || 64,
+            ),
             log: pick(
                 "log",
                 &given,
@@ -183,7 +157,7 @@ impl Settings {
     }
 
     /// The key, value and source of each setting, as `check` prints them.
-    pub(crate) fn rows(&self) -> [(&'static str, Value, Source); 6] {
+    pub(crate) fn rows(&self) -> [(&'static str, Value, Source); 8] {
         let url = self.public_url.value.as_ref().map(ToString::to_string);
         [
             (
@@ -202,6 +176,16 @@ impl Settings {
                 json!(self.proxy_hops.value),
                 self.proxy_hops.source,
             ),
+            (
+                "allowRanges",
+                json!(self.allow_ranges.value),
+                self.allow_ranges.source,
+            ),
+            (
+                "callsMax",
+                json!(self.calls_max.value),
+                self.calls_max.source,
+            ),
             ("log", json!(self.log.value), self.log.source),
             (
                 "logFormat",
@@ -209,6 +193,22 @@ impl Settings {
                 self.log_format.source,
             ),
         ]
+    }
+
+    /// What the engine is told.
+    pub(crate) fn engine(&self) -> Options {
+        let ranges = &self.allow_ranges.value;
+        Options {
+            network: NetworkOptions {
+                // What is no range was refused where it was read.
+                allow: ranges
+                    .iter()
+                    .filter_map(|range| range.parse().ok())
+                    .collect(),
+            },
+            calls_max: usize::from(self.calls_max.value),
+            ..Options::default()
+        }
     }
 
     /// Refuses to listen beyond this machine without knowing the public address: cookies and the

@@ -25,7 +25,7 @@ use serde_json::Value;
 use crate::canon::{CanonicalJson, parse_answer};
 use crate::tool::Origin;
 
-pub use address::{AddressRange, NetworkOptions};
+pub use address::{AddressRange, NetworkOptions, RangeFormatError};
 pub use classify::{Rules, classify};
 pub use http::HttpTarget;
 pub use local::{LocalCall, LocalError, Locals};
