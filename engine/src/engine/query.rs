@@ -207,7 +207,7 @@ impl Collected {
     fn more(self) -> Page {
         Page {
             actions: self.actions,
-            next_cursor: self.cursor.map(|cursor| cursor.text()),
+            next_cursor: self.cursor.map(Cursor::text),
         }
     }
 

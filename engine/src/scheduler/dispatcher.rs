@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 const PAGE: usize = 256;
 
 /// The longest sleep while something is due later: a wall clock that was set shows by then.
-const SLEEP_MAX: Duration = Duration::from_secs(60);
+const SLEEP_MAX: Duration = Duration::from_mins(1);
 
 /// The lanes that the scheduler moves, the most urgent first.
 const LANES: [Status; 4] = [
@@ -149,14 +149,15 @@ impl Dispatcher {
     /// Reads one page of each lane that may have more.
     fn fill(&mut self) {
         for place in 0..LANES.len() {
-            if self.lanes[place].more && self.queues.has_room() {
-                if let Err(error) = self.fill_lane(place) {
-                    tracing::error!(%error, "what is due cannot be read");
-                    self.lanes[place].more = false;
-                    // Tried again after a while, not at once.
-                    let later = self.work.store.time.now().plus(SLEEP_MAX);
-                    self.work.store.inbox.due_at(later);
-                }
+            if self.lanes[place].more
+                && self.queues.has_room()
+                && let Err(error) = self.fill_lane(place)
+            {
+                tracing::error!(%error, "what is due cannot be read");
+                self.lanes[place].more = false;
+                // Tried again after a while, not at once.
+                let later = self.work.store.time.now().plus(SLEEP_MAX);
+                self.work.store.inbox.due_at(later);
             }
         }
     }

@@ -23,6 +23,9 @@ const CONFLICTS_MAX: u32 = 32;
 const RECORD_TRIES: u32 = 20;
 const RECORD_WAIT: Duration = Duration::from_millis(250);
 
+/// The wait after a look at an action failed.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
+
 /// Everything that executing needs.
 pub(crate) struct Work {
     pub(crate) store: Arc<Store>,
@@ -54,7 +57,9 @@ impl Work {
                         error = &error as &dyn std::error::Error,
                         "{id} could not be moved on"
                     );
-                    return;
+                    // It is still in the index; the scheduler looks there again after a while.
+                    let later = self.store.time.now().plus(RETRY_WAIT);
+                    return self.store.inbox.due_at(later);
                 }
             }
         }

@@ -79,7 +79,7 @@ pub(crate) fn decode_event(record: &Record) -> Result<Event, CodecError> {
 
 /// An action with its version, as the view index holds it.
 pub(crate) fn encode_view(view: &Versioned) -> Result<Vec<u8>, CodecError> {
-    encode(VIEW_FORMAT, &(view.version, &view.action))
+    encode(VIEW_FORMAT, (view.version, &view.action))
 }
 
 /// The other way round.

@@ -117,17 +117,14 @@ fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
         return address;
     };
-    let [a, b, _, _, _, _, g, h] = v6.segments();
     let embedded = |high: u16, low: u16| {
         IpAddr::V4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
     };
     match v6.segments() {
         // Mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96), 6to4 (2002::/16).
-        [0, 0, 0, 0, 0, 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => embedded(g, h),
-        [0x2002, c, ..] => {
-            debug_assert_eq!((a, b), (0x2002, c));
-            embedded(c, v6.segments()[2])
-        }
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => embedded(high, low),
         // Compatible (::/96), but for :: and ::1.
         [0, 0, 0, 0, 0, 0, high, low] if 0 < high || 1 < low => embedded(high, low),
         _ => address,

@@ -104,6 +104,13 @@ impl Shop {
         self.books().posts.len()
     }
 
+    /// Waits until somebody asked for a refund.
+    pub(crate) async fn was_asked(&self) {
+        while self.posts() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     pub(crate) fn tools(&self) -> Value {
         tools(self.address)
     }
