@@ -11,6 +11,8 @@
 pub(crate) mod codec;
 mod commit;
 pub(crate) mod counts;
+#[cfg(test)]
+mod format_tests;
 pub(crate) mod index;
 pub(crate) mod rebuild;
 mod stop;

@@ -96,3 +96,103 @@ fn success(answer: &Answer, rules: &Rules<'_>) -> AttemptOutcome {
         result: answer.body.evidence(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused() -> StatusSet {
+        StatusSet::These(BTreeSet::from([
+            400, 401, 403, 404, 405, 410, 413, 415, 422,
+        ]))
+    }
+
+    fn of(seen: Result<Answer, CallError>, keyed: bool, if_match: bool) -> AttemptOutcome {
+        let rules = Rules {
+            success: &StatusSet::AnySuccess,
+            refused: &refused(),
+            keyed,
+            if_match,
+            fits: &|body| body != &Value::String("off".to_owned()),
+        };
+        classify(seen, &rules)
+    }
+
+    fn answer(status: u16, body: &[u8]) -> Result<Answer, CallError> {
+        Ok(Answer {
+            status,
+            etag: None,
+            body: Body::Whole(body.to_vec()),
+        })
+    }
+
+    fn name(outcome: &AttemptOutcome) -> &'static str {
+        match outcome {
+            AttemptOutcome::Done { .. } => "done",
+            AttemptOutcome::Refused { .. } => "refused",
+            AttemptOutcome::VersionMoved { .. } => "moved",
+            AttemptOutcome::NotDelivered { .. } => "not delivered",
+            AttemptOutcome::Unknown { .. } => "unknown",
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_invariants_holds_for_every_status() {
+        for status in 100..1000 {
+            let expected = match status {
+                200..=299 => "done",
+                412 => "moved",
+                status if refused().contains(status) => "refused",
+                _ => "unknown",
+            };
+            assert_eq!(
+                name(&of(answer(status, b"{}"), true, true)),
+                expected,
+                "{status}"
+            );
+        }
+        assert_eq!(name(&of(answer(409, b"{}"), false, false)), "refused");
+        assert_eq!(name(&of(answer(412, b"{}"), true, false)), "refused");
+    }
+
+    #[test]
+    fn a_success_that_was_not_understood_is_unknown() {
+        assert_eq!(name(&of(answer(200, b"\"off\""), true, false)), "unknown");
+        assert_eq!(
+            name(&of(answer(200, &[0xff, 0xfe]), true, false)),
+            "unknown"
+        );
+        let broken = Answer {
+            status: 200,
+            etag: None,
+            body: Body::Broken("it was cut off".to_owned()),
+        };
+        assert_eq!(name(&of(Ok(broken), true, false)), "unknown");
+    }
+
+    #[test]
+    fn evidence_that_is_cut_says_so() {
+        let long = vec![b'x'; super::super::EVIDENCE_BYTES_MAX + 1];
+        let kept = Body::Whole(long).evidence().value();
+        assert_eq!(kept["cut"], true);
+        assert_eq!(kept["bytes"], super::super::EVIDENCE_BYTES_MAX + 3);
+    }
+
+    proptest! {
+        #[test]
+        fn i10_only_a_whole_understood_success_is_done(
+            status in 0..1200_u16,
+            body in proptest::collection::vec(any::<u8>(), 0..40),
+            keyed in any::<bool>(),
+            if_match in any::<bool>(),
+        ) {
+            let outcome = of(answer(status, &body), keyed, if_match);
+            let is_understood = (200..300).contains(&status) && std::str::from_utf8(&body).is_ok();
+            prop_assert_eq!(name(&outcome) == "done", is_understood && body != b"\"off\"");
+        }
+    }
+}

@@ -68,7 +68,17 @@ impl Tool {
                 )
             });
         };
-        let reserved: String = template.texts().collect();
+        // Only what stands between two fields could be mistaken for a part of one of them.
+        let first = template.parts.iter().position(is_slot).unwrap_or(0);
+        let last = template.parts.iter().rposition(is_slot).unwrap_or(0);
+        let between = template.parts.get(first..=last).unwrap_or_default();
+        let reserved: String = between
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                Part::Slot(_) => None,
+            })
+            .collect();
         let mut key = String::new();
         for part in &template.parts {
             match part {
@@ -133,6 +143,13 @@ impl Tool {
         self.check()
             .ok_or_else(none)
             .and_then(|check| render(&check.http, ctx, None))
+    }
+}
+
+fn is_slot(part: &Part) -> bool {
+    match part {
+        Part::Slot(_) => true,
+        Part::Text(_) => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod crowds;
 mod doubt;
+mod following;
 mod lives;
 mod restarts;
 mod world;
