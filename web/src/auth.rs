@@ -13,7 +13,7 @@ use http::header::{AUTHORIZATION, COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 
-use crate::edge::client_address;
+use crate::client::client_address;
 use crate::problem::{Code, Problem};
 use crate::state::{AppState, WebConfig};
 

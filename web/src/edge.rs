@@ -1,27 +1,25 @@
 //! What happens to every request: id, span, rate, origin, panic, time limit, headers.
 
-use std::convert::Infallible;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use holdpoint_engine::time::{Clock as _, Entropy as _, SystemClock, SystemEntropy};
 use http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, FORWARDED,
-    HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VIA, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
 };
-use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::csrf::{CsrfLayer, ProtectionError};
 use tracing::{Instrument as _, field};
 
 use crate::auth;
+pub use crate::client::client_address;
 use crate::limits;
 use crate::problem::{Code, PROBLEM_JSON, Problem};
 use crate::state::{AppState, WebConfig};
@@ -34,7 +32,6 @@ pub const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 
 pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The id of a request, for logs and problems.
 #[derive(Clone, Debug)]
@@ -62,61 +59,6 @@ impl RequestIds {
         let count = self.next.fetch_add(1, Ordering::Relaxed);
         let (millis, process) = (SystemClock.now().0, self.process);
         RequestId(format!("req_{millis:012x}{process:08x}{count:08x}"))
-    }
-}
-
-/// The address a request came from: the peer, or behind `proxy_hops` proxies of our own the entry
-/// of `X-Forwarded-For` that the outermost of them wrote.
-pub fn client_address(parts: &Parts, config: &WebConfig) -> IpAddr {
-    let peer = parts
-        .extensions
-        .get::<ConnectInfo<SocketAddr>>()
-        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
-    let Some(from_right) = config.proxy_hops.checked_sub(1) else {
-        return peer;
-    };
-    let entries: Vec<&str> = parts
-        .headers
-        .get_all(FORWARDED_FOR)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .collect();
-    entries
-        .iter()
-        .rev()
-        .nth(from_right)
-        .and_then(|entry| entry.trim().parse().ok())
-        .unwrap_or(peer)
-}
-
-/// The address a request came from.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientAddress(pub IpAddr);
-
-impl FromRequestParts<AppState> for ClientAddress {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &AppState,
-    ) -> Result<Self, Self::Rejection> {
-        Ok(Self(client_address(parts, &state.config)))
-    }
-}
-
-/// Whether a proxy passed the request on.
-#[derive(Clone, Copy, Debug)]
-pub struct Forwarded(pub bool);
-
-impl<S: Send + Sync> FromRequestParts<S> for Forwarded {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        let names = [FORWARDED_FOR, FORWARDED, VIA];
-        Ok(Self(
-            names.iter().any(|name| parts.headers.contains_key(name)),
-        ))
     }
 }
 
@@ -318,3 +260,7 @@ fn secure(headers: &mut HeaderMap, config: &WebConfig) {
         set(STRICT_TRANSPORT_SECURITY, "max-age=31536000");
     }
 }
+
+#[cfg(test)]
+#[path = "edge_tests.rs"]
+mod tests;

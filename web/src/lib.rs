@@ -14,6 +14,7 @@
 
 pub mod api;
 pub mod auth;
+pub mod client;
 pub mod display;
 pub mod edge;
 pub mod limits;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{FromRequest, Request};
 use holdpoint_engine::canon::{CanonicalJson, parse_strict};
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -76,6 +76,12 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 async fn read(request: Request, at_most: Duration) -> Result<Vec<u8>, Problem> {
+    let announced = request.headers().get(CONTENT_LENGTH);
+    let announced = announced.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|bytes| limits::BODY_BYTES_MAX < bytes) {
+        // Refused before it is sent.
+        return Err(too_large());
+    }
     let body = Limited::new(request.into_body(), limits::BODY_BYTES_MAX);
     match tokio::time::timeout(at_most, body.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes().into()),

@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::{OpenApi, PathItem, Ref, RefOr, Schema};
 
@@ -118,11 +118,7 @@ pub(super) async fn problems() -> Result<Response, Problem> {
     responses((status = 200, description = "A style sheet", body = String, content_type = "text/css"))
 )]
 pub(super) async fn style() -> Response {
-    let headers = [
-        (CONTENT_TYPE, "text/css; charset=utf-8"),
-        (CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, STYLE).into_response()
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE).into_response()
 }
 
 fn html(rendered: askama::Result<String>) -> Result<Response, Problem> {

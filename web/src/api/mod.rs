@@ -11,6 +11,7 @@ mod keys;
 mod ops;
 mod params;
 mod people;
+mod receipt;
 mod sessions;
 mod stream;
 mod tools;
@@ -66,7 +67,7 @@ pub(crate) fn routes() -> (Router<AppState>, OpenApi) {
         .routes(routes!(actions_list::list, actions::submit))
         .routes(routes!(actions::show))
         .routes(routes!(actions::history))
-        .routes(routes!(actions::receipt))
+        .routes(routes!(receipt::receipt))
         .routes(routes!(votes::vote))
         .routes(routes!(votes::withdraw))
         .routes(routes!(votes::cancel))

@@ -7,7 +7,7 @@ use holdpoint_engine::identity::{Principal, Role};
 use http::header::CONTENT_TYPE;
 
 use crate::auth::OptionalCaller;
-use crate::edge::{ClientAddress, Forwarded};
+use crate::client::{ClientAddress, Forwarded};
 use crate::problem::{Code, Problem, ProblemBody};
 use crate::state::AppState;
 

@@ -16,9 +16,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Query::try_from_uri(&parts.uri)
-            .map(|Query(pairs)| Self(pairs))
-            .map_err(|_| Problem::new(Code::BadRequest, "the query of the address is malformed"))
+        let malformed = || Problem::new(Code::BadRequest, "the query of the address is malformed");
+        let Query(pairs): Query<Vec<(String, String)>> =
+            Query::try_from_uri(&parts.uri).map_err(|_| malformed())?;
+        // The decoder puts U+FFFD where there is no UTF-8; a filter for that is not what was meant.
+        let query = parts.uri.query().unwrap_or_default().to_ascii_uppercase();
+        let is_lossy = pairs
+            .iter()
+            .any(|(name, value)| name.contains('\u{fffd}') || value.contains('\u{fffd}'));
+        if is_lossy && !query.contains("%EF%BF%BD") {
+            return Err(malformed());
+        }
+        Ok(Self(pairs))
     }
 }
 

@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use super::Body;
 use crate::auth::{self, Bearer};
-use crate::edge::ClientAddress;
+use crate::client::ClientAddress;
 use crate::problem::{Code, Problem, ProblemBody};
 use crate::state::AppState;
 use crate::wire;

@@ -11,6 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use holdpoint_engine::engine::{History, HistoryEntry};
+use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -79,6 +80,9 @@ pub(super) async fn stream(
     response
         .headers_mut()
         .insert(BUFFERING, HeaderValue::from_static("no"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 

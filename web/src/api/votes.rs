@@ -7,8 +7,8 @@
 use axum::Json as AxumJson;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdpoint_engine::action::{ActionId, Refusal};
-use holdpoint_engine::approval::{Ineligible, Vote};
+use holdpoint_engine::action::{ActionId, Status};
+use holdpoint_engine::approval::Vote;
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::engine::{ActError, Ballot, Versioned};
 use holdpoint_engine::identity::Principal;
@@ -45,34 +45,21 @@ pub(super) async fn vote(
 ) -> Result<Response, Problem> {
     let id = action_id(&id)?;
     let ballot = ballot(body.value)?;
-    match state.engine.vote(&by, id, ballot.clone()).await {
-        Ok(found) => answer(&found),
-        Err(error) => {
-            let now = state.engine.get(&by, id).ok();
-            match now {
-                Some(now) if is_repeat(&error, &now, &by, &ballot) => answer(&now),
-                now => Err(act_problem(error, now.as_ref())),
-            }
-        }
-    }
-}
-
-/// Whether the refused vote is the one that this person cast before on the very same facts: a
-/// second click, a retry by a proxy (incident 80).
-fn is_repeat(error: &ActError, now: &Versioned, by: &Principal, ballot: &Ballot) -> bool {
-    let ActError::Refused(
-        Refusal::AlreadyDecided { .. } | Refusal::Ineligible(Ineligible::AlreadyVoted),
-    ) = error
-    else {
-        return false;
+    let vote = ballot.vote;
+    let done = state.engine.vote(&by, id, ballot).await;
+    // A vote that comes after the deadline ends the action instead of being counted.
+    let is_counted = |found: &Versioned| {
+        let mut votes = found
+            .action
+            .approval
+            .iter()
+            .flat_map(|approval| &approval.votes);
+        votes.any(|cast| cast.voter.id == by.id && cast.vote == vote)
     };
-    let action = &now.action;
-    let snapshot = action.snapshot.as_ref().map(|snapshot| snapshot.digest);
-    let same_facts = action.revision == ballot.revision
-        && action.proposal.digest == ballot.digest
-        && snapshot == ballot.snapshot_digest;
-    let mut votes = action.approval.iter().flat_map(|approval| &approval.votes);
-    same_facts && votes.any(|cast| cast.voter.id == by.id && cast.vote == ballot.vote)
+    match done {
+        Ok(found) if is_counted(&found) => answer(&found),
+        done => finish(&state, &by, id, done),
+    }
 }
 
 fn ballot(decision: wire::Decision) -> Result<Ballot, Problem> {
@@ -185,9 +172,18 @@ fn finish(
     done: Result<Versioned, ActError>,
 ) -> Result<Response, Problem> {
     match done {
+        Ok(found) if found.action.status() == Status::Expired => Err(expired(&found)),
         Ok(found) => answer(&found),
         Err(error) => Err(act_problem(error, state.engine.get(by, id).ok().as_ref())),
     }
+}
+
+fn expired(found: &Versioned) -> Problem {
+    Problem::new(
+        Code::Expired,
+        "the deadline passed before; the action was not called",
+    )
+    .about(&found.action.id, Some(found.action.status().name()))
 }
 
 fn answer(found: &Versioned) -> Result<Response, Problem> {

@@ -1,0 +1,11 @@
+//! The API against a real engine on a log in memory.
+
+mod decisions;
+mod idempotency;
+mod lists;
+mod matrix;
+mod openapi;
+mod problems;
+mod serving;
+mod stream;
+mod world;

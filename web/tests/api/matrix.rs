@@ -1,0 +1,209 @@
+//! Who may do what: every route of the document, for everybody. A route without a row fails.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, path, vote};
+
+/// Nobody; the service that asked, the owner of its key, another service, an agent; the roles.
+const WHO: [&str; 9] = [
+    "", "service", "owner", "stranger", "agent", "approver", "auditor", "operator", "admin",
+];
+
+/// The answer that each of them gets, in the order of `WHO`. `{id}` is an action of the service.
+const ROWS: &[(&str, &str, [u16; 9])] = &[
+    (
+        "GET",
+        "/v1/actions",
+        [401, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/actions",
+        [401, 201, 201, 201, 201, 201, 201, 201, 201],
+    ),
+    (
+        "GET",
+        "/v1/actions/{id}",
+        [401, 200, 200, 404, 404, 200, 200, 200, 200],
+    ),
+    (
+        "GET",
+        "/v1/actions/{id}/events",
+        [401, 200, 200, 404, 404, 200, 200, 200, 200],
+    ),
+    (
+        "GET",
+        "/v1/actions/{id}/receipt",
+        [401, 409, 409, 404, 404, 409, 409, 409, 409],
+    ),
+    (
+        "POST",
+        "/v1/actions/{id}/votes",
+        [401, 403, 403, 404, 404, 200, 403, 403, 403],
+    ),
+    (
+        "POST",
+        "/v1/actions/{id}/withdraw",
+        [401, 409, 409, 404, 404, 409, 409, 409, 409],
+    ),
+    (
+        "POST",
+        "/v1/actions/{id}/cancel",
+        [401, 200, 200, 404, 404, 403, 403, 403, 200],
+    ),
+    (
+        "POST",
+        "/v1/actions/{id}/settle",
+        [401, 403, 403, 404, 404, 403, 403, 409, 403],
+    ),
+    (
+        "GET",
+        "/v1/events",
+        [401, 403, 403, 403, 403, 200, 200, 200, 200],
+    ),
+    (
+        "GET",
+        "/v1/events/stream",
+        [401, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    (
+        "GET",
+        "/v1/tools",
+        [401, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/sessions",
+        [422, 422, 422, 422, 422, 422, 422, 422, 422],
+    ),
+    (
+        "DELETE",
+        "/v1/sessions",
+        [401, 403, 204, 403, 403, 204, 204, 204, 204],
+    ),
+    (
+        "GET",
+        "/v1/people",
+        [401, 403, 403, 403, 403, 403, 403, 403, 200],
+    ),
+    (
+        "POST",
+        "/v1/people",
+        [401, 403, 403, 403, 403, 403, 403, 403, 201],
+    ),
+    (
+        "GET",
+        "/v1/people/{id}",
+        [401, 403, 403, 403, 403, 403, 403, 403, 200],
+    ),
+    (
+        "PATCH",
+        "/v1/people/{id}",
+        [401, 403, 403, 403, 403, 403, 403, 403, 200],
+    ),
+    (
+        "PUT",
+        "/v1/people/{id}/password",
+        [401, 403, 403, 403, 403, 403, 403, 403, 204],
+    ),
+    (
+        "GET",
+        "/v1/keys",
+        [401, 403, 403, 403, 403, 403, 403, 403, 200],
+    ),
+    (
+        "POST",
+        "/v1/keys",
+        [401, 403, 403, 403, 403, 403, 403, 403, 201],
+    ),
+    ("GET", "/livez", [200; 9]),
+    ("GET", "/readyz", [200; 9]),
+    // There is no recorder in this world: whoever may read the figures finds none.
+    (
+        "GET",
+        "/metrics",
+        [401, 403, 403, 403, 403, 403, 404, 404, 404],
+    ),
+    ("GET", "/openapi.json", [200; 9]),
+    ("GET", "/docs", [200; 9]),
+    ("GET", "/docs/problems", [200; 9]),
+    ("GET", "/docs/style.css", [200; 9]),
+    // The last, since the stranger's key does not work after it.
+    (
+        "POST",
+        "/v1/keys/{id}/revoke",
+        [401, 403, 403, 403, 403, 403, 403, 403, 200],
+    ),
+];
+
+/// A body that only authorisation can refuse.
+fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> Option<Value> {
+    match (method, route) {
+        ("POST", "/v1/actions") => Some(world.refund()),
+        ("POST", "/v1/actions/{id}/votes") => Some(vote(action, "approve")),
+        ("POST", "/v1/actions/{id}/withdraw" | "/v1/actions/{id}/cancel") => Some(json!({})),
+        ("POST", "/v1/actions/{id}/settle") => Some(json!({"happened": true, "reason": "seen"})),
+        ("POST", "/v1/sessions") => Some(json!({})),
+        ("POST", "/v1/people") => Some(json!({"email": format!("n{n}@example.com"), "name": "N"})),
+        ("PATCH", "/v1/people/{id}") => Some(json!({"name": format!("N{n}")})),
+        ("PUT", "/v1/people/{id}/password") => Some(json!({"password": "another long password"})),
+        ("POST", "/v1/keys") => {
+            Some(json!({"name": "n", "kind": "service", "owner": world.ids["owner"]}))
+        }
+        ("POST", "/v1/keys/{id}/revoke") => Some(json!({"reason": "lost"})),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn i18_everybody_may_do_what_the_table_says_and_nothing_else() {
+    let (world, leaving) = (World::new().await, World::new().await);
+    for (method, route, statuses) in ROWS {
+        for (n, (who, expected)) in WHO.into_iter().zip(statuses).enumerate() {
+            // A sign-out ends the session that the other cells need.
+            let world = if *method == "DELETE" {
+                &leaving
+            } else {
+                &world
+            };
+            let action = world.staged().await;
+            let target = match *route {
+                route if route.starts_with("/v1/actions/{id}") => {
+                    route.replace("/v1/actions/{id}", &path(&action))
+                }
+                route if route.starts_with("/v1/people/") => {
+                    route.replace("{id}", &world.ids["approver2"])
+                }
+                route => route.replace("{id}", &world.ids["stranger"]),
+            };
+            let text = body(world, method, route, &action, n).map(|body| body.to_string());
+            let request = world.request(who, method, &target, text.as_deref());
+            let status = if *route == "/v1/events/stream" {
+                world.status(request).await
+            } else {
+                world.send(request).await.status
+            };
+            assert_eq!(status, *expected, "{method} {route} for {who:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_has_a_row() {
+    let document = serde_json::to_value(holdpoint_web::api::openapi()).expect("a document");
+    let paths = document["paths"].as_object().expect("paths");
+    let routes: BTreeSet<(String, String)> = paths
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().expect("methods").keys();
+            methods.map(|method| (method.to_uppercase(), path.clone()))
+        })
+        .collect();
+    let rows: BTreeSet<(String, String)> = ROWS
+        .iter()
+        .map(|(method, route, _)| ((*method).to_owned(), (*route).to_owned()))
+        .collect();
+    assert_eq!(routes, rows);
+}
