@@ -143,9 +143,10 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
     match (method, route) {
         ("POST", "/v1/actions") => Some(world.refund()),
         ("POST", "/v1/actions/{id}/votes") => Some(vote(action, "approve")),
-        ("POST", "/v1/actions/{id}/withdraw" | "/v1/actions/{id}/cancel") => Some(json!({})),
+        ("POST", "/v1/actions/{id}/withdraw" | "/v1/actions/{id}/cancel" | "/v1/sessions") => {
+            Some(json!({}))
+        }
         ("POST", "/v1/actions/{id}/settle") => Some(json!({"happened": true, "reason": "seen"})),
-        ("POST", "/v1/sessions") => Some(json!({})),
         ("POST", "/v1/people") => Some(json!({"email": format!("n{n}@example.com"), "name": "N"})),
         ("PATCH", "/v1/people/{id}") => Some(json!({"name": format!("N{n}")})),
         ("PUT", "/v1/people/{id}/password") => Some(json!({"password": "another long password"})),

@@ -44,6 +44,17 @@ fn check(name: &str, answer: &Answer, status: u16, code: &str) {
     assert_eq!(answer.header("cache-control"), "no-store", "{name}");
 }
 
+/// A name, who asks, method, path, body; status and code of the answer.
+type Case<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    &'a str,
+    Option<&'a str>,
+    u16,
+    &'a str,
+);
+
 #[tokio::test]
 async fn every_error_is_a_problem_with_a_code_a_page_and_a_request_id() {
     let world = World::new().await;
@@ -56,7 +67,7 @@ async fn every_error_is_a_problem_with_a_code_a_page_and_a_request_id() {
         "]".repeat(100)
     );
     #[rustfmt::skip]
-    let cases: &[(&str, &str, &str, &str, Option<&str>, u16, &str)] = &[
+    let cases: &[Case<'_>] = &[
         ("no route", "admin", "GET", "/v1/nothing", None, 404, "not_found"),
         ("no route at all", "", "GET", "/nothing", None, 404, "not_found"),
         ("method", "admin", "DELETE", "/v1/actions", None, 405, "method_not_allowed"),

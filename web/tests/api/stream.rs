@@ -44,7 +44,8 @@ impl Stream {
                         .map(str::to_owned)
                 };
                 let found = field("id: ").zip(field("event: "));
-                self.text = rest.to_owned();
+                let rest = rest.to_owned();
+                self.text = rest;
                 if let Some((id, kind)) = found {
                     return Some((id.parse().expect("a position"), kind));
                 }
