@@ -141,7 +141,7 @@ fn a_refund_is_submitted_approved_called_once_and_shown() {
         "status: succeeded",
         "approve by",
         "caller's words: broken",
-        "refund:o1:r1",
+        "idempotency key: refund:o1:",
     ] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
