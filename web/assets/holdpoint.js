@@ -99,7 +99,7 @@
       last = new Date();
       let entry;
       try { entry = JSON.parse(event.data); } catch { return; }
-      const id = entry.action || entry.action_id || entry.stream || "";
+      const id = String(entry.stream || "").replace("action/", "act_");
       if (isQueue ? id.startsWith("act_") : id === live.dataset.id) seen.add(id);
       tell();
     };

@@ -39,7 +39,7 @@ struct LogRow {
 
 impl LogRow {
     fn new(entry: &HistoryEntry, now: Timestamp) -> Self {
-        let action: Option<ActionId> = entry.stream.parse().ok();
+        let action = action_of(&entry.stream);
         Self {
             position: entry.position,
             before: entry.position.saturating_sub(1),
@@ -55,6 +55,12 @@ impl LogRow {
             data: Shown::block(&serde_json::to_string_pretty(&entry.data).unwrap_or_default()),
         }
     }
+}
+
+/// The action that a stream belongs to: its name is `action/` and the digits of the id.
+fn action_of(stream: &str) -> Option<ActionId> {
+    let digits = stream.strip_prefix("action/")?;
+    format!("act_{digits}").parse().ok()
 }
 
 #[derive(Template)]

@@ -17,6 +17,7 @@ use super::error::PageError;
 use super::history::Filter;
 use super::shell::Visit;
 use crate::display::Shown;
+use crate::wire;
 
 const COLUMNS: &str = "id,created_at,updated_at,status,tool,safety_class,summary,caller_id,\
     caller_name,caller_kind,revision,digest,idempotency_key,args,reason,labels,votes,attempts\r\n";
@@ -148,43 +149,11 @@ fn is_decimal(text: &str) -> bool {
     }
 }
 
+/// As the API shows an action.
 fn json_line(action: &Action) -> String {
-    let proposal = &action.proposal;
-    let votes: Vec<_> = action
-        .approval
-        .iter()
-        .flat_map(|approval| &approval.votes)
-        .map(|cast| {
-            json!({
-                "person": cast.voter.id, "name": cast.voter.name, "vote": cast.vote.name(),
-                "reason": cast.reason, "at": cast.at.rfc3339(),
-            })
-        })
-        .collect();
-    let attempts: Vec<_> = action
-        .attempts
-        .iter()
-        .map(|attempt| {
-            json!({
-                "number": attempt.number, "started_at": attempt.started_at.rfc3339(),
-                "ended_at": attempt.ended_at.map(holdpoint_engine::time::Timestamp::rfc3339),
-                "result": attempt.result.as_ref().map(holdpoint_engine::action::AttemptResult::name),
-                "http_status": attempt.http_status, "window": attempt.window.name(),
-                "note": attempt.note,
-            })
-        })
-        .collect();
-    let line = json!({
-        "id": action.id.to_string(), "tool": proposal.tool, "status": action.status().name(),
-        "safety_class": proposal.class.name(), "revision": action.revision,
-        "digest": proposal.digest.to_string(), "args": proposal.args.value(),
-        "reason": proposal.reason, "summary": proposal.summary, "labels": proposal.labels,
-        "caller": { "id": proposal.caller.id, "name": proposal.caller.name,
-            "kind": proposal.caller.kind.name() },
-        "idempotency_key": proposal.idempotency_key, "votes": votes, "attempts": attempts,
-        "created_at": action.created_at.rfc3339(), "updated_at": action.updated_at.rfc3339(),
-    });
-    format!("{line}\n")
+    let line = wire::Action::new(action, false);
+    // What is made of strings and JSON always becomes JSON.
+    serde_json::to_string(&line).map_or_else(|_| String::new(), |line| format!("{line}\n"))
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ mod error;
 mod events;
 mod export;
 mod flash;
+#[cfg(test)]
+mod flow_test;
 mod history;
 mod list;
 mod query;

@@ -21,6 +21,7 @@ use super::error::PageError;
 use super::flash::{Draft, Happened};
 use super::shell::{Visit, page};
 use super::view::{Names, join};
+use crate::wire;
 
 pub(super) use decide::{approve, cancel, reject, settle, withdraw};
 pub(super) use standing::{is_requester, list, may_vote};
@@ -86,7 +87,7 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
         names: &names,
         person,
         now,
-        json: raw_json(&history),
+        json: raw_json(action, &history),
     };
     let mut response = page(visit, &ActionPage::new(shell, form, &source))?;
     *response.status_mut() = status;
@@ -117,19 +118,11 @@ fn amounts(visit: &Visit, action: &Action) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Everything that the log holds of the action.
-fn raw_json(history: &[HistoryEntry]) -> String {
-    let events: Vec<_> = history
-        .iter()
-        .map(|entry| {
-            serde_json::json!({
-                "position": entry.position, "stream": entry.stream, "version": entry.version,
-                "at": entry.at.rfc3339(), "actor": entry.actor, "kind": entry.kind,
-                "data": entry.data, "prev": entry.prev, "hash": entry.hash,
-            })
-        })
-        .collect();
-    serde_json::to_string_pretty(&events).unwrap_or_default()
+/// The action as the API shows it, then its events.
+fn raw_json(action: &Action, history: &[HistoryEntry]) -> String {
+    let events: Vec<_> = history.iter().map(wire::Event::from).collect();
+    let all = (wire::Action::new(action, false), events);
+    serde_json::to_string_pretty(&all).unwrap_or_default()
 }
 
 /// Names for every id that the page may mention: as they were when it counted, else as they are.

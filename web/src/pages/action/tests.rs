@@ -27,7 +27,7 @@ fn render(action: &Action, events: Vec<Event>, person: &Principal, form: FormSta
         person,
         now: NOW,
         amounts: &BTreeMap::from([("amount_minor".to_owned(), "48.00 EUR".to_owned())]),
-        json: raw_json(&history),
+        json: raw_json(action, &history),
     };
     let shell = Shell::of(person, "t".repeat(64), "Title".into());
     let page = ActionPage::new(shell, form, &source);

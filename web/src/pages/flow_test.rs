@@ -1,0 +1,481 @@
+//! The pages with a real engine behind them, from sign-in to outcome.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use holdpoint_engine::action::{ActionId, PrincipalKind};
+use holdpoint_engine::engine::{Engine, Options, Submission, Submitted};
+use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret};
+use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_storage::MemoryLog;
+use http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::{Request, StatusCode};
+use serde_json::json;
+use tower::ServiceExt as _;
+
+use super::query;
+use crate::state::{AppState, WebConfig};
+
+const TOOLS: &str = r#"{ "tools": { "issue_refund": {
+    "safetyClass": "approval-bound",
+    "summary": "Refund {amount_minor|money:currency} to order {order_id}",
+    "idempotencyKey": "refund:{order_id}",
+    "approval": { "required": 1, "groups": ["finance"], "hold": "1h" } } } }"#;
+const PASSWORD: &str = "correct horse battery";
+
+/// A browser with its cookies.
+struct Browser {
+    router: Router,
+    cookies: Vec<(String, String)>,
+}
+
+struct Page {
+    status: StatusCode,
+    location: String,
+    text: String,
+}
+
+impl Browser {
+    async fn send(&mut self, method: &str, path: &str, body: &str) -> Page {
+        let cookies: Vec<_> = self
+            .cookies
+            .iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("accept", "text/html")
+            .header("sec-fetch-site", "same-origin")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(COOKIE, cookies.join("; "))
+            .body(Body::from(body.to_owned()))
+            .expect("a request");
+        let response = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("an answer");
+        for cookie in response.headers().get_all(SET_COOKIE) {
+            let cookie = cookie.to_str().expect("ascii");
+            let (name, rest) = cookie.split_once('=').expect("a name");
+            let value = rest.split(';').next().expect("a value");
+            self.cookies.retain(|(known, _)| known != name);
+            if !value.is_empty() {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        let header = |name| response.headers().get(name).and_then(|it| it.to_str().ok());
+        let (status, location) = (response.status(), header(LOCATION).unwrap_or("").to_owned());
+        let bytes = to_bytes(response.into_body(), 4_000_000)
+            .await
+            .expect("a body");
+        let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+        Page {
+            status,
+            location,
+            text,
+        }
+    }
+
+    async fn get(&mut self, path: &str) -> Page {
+        self.send("GET", path, "").await
+    }
+
+    async fn sign_in(&mut self, email: &str, password: &str) -> Page {
+        let form = query::join(&[
+            ("email", email),
+            ("password", password),
+            ("return", "/queue"),
+        ]);
+        self.send("POST", "/sign-in", &form).await
+    }
+}
+
+struct House {
+    engine: Engine,
+    router: Router,
+}
+
+impl House {
+    async fn new() -> Self {
+        let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
+        let log = Arc::new(MemoryLog::new());
+        let engine = Engine::open(log, Arc::new(file.registry), Options::default())
+            .await
+            .expect("an engine");
+        for (name, groups) in [
+            ("ada", vec!["finance"]),
+            ("bob", vec!["finance"]),
+            ("olga", vec![]),
+        ] {
+            let new = NewPerson {
+                email: format!("{name}@example.com"),
+                name: name.to_owned(),
+                roles: BTreeSet::from([Role::Approver]),
+                groups: groups.into_iter().map(str::to_owned).collect(),
+                password: Some(Secret::new(PASSWORD)),
+                ..NewPerson::default()
+            };
+            engine
+                .identity()
+                .create_person("test", new)
+                .await
+                .expect("a person");
+        }
+        let router =
+            crate::server::router(AppState::new(engine.clone(), WebConfig::default(), None));
+        Self { engine, router }
+    }
+
+    fn browser(&self) -> Browser {
+        Browser {
+            router: self.router.clone(),
+            cookies: Vec::new(),
+        }
+    }
+
+    async fn signed_in(&self, name: &str) -> Browser {
+        let mut browser = self.browser();
+        let page = browser
+            .sign_in(&format!("{name}@example.com"), PASSWORD)
+            .await;
+        assert_eq!(page.location, "/queue", "{}", page.text);
+        browser
+    }
+
+    /// A refund that an agent of olga's asks for.
+    async fn refund(&self) -> ActionId {
+        let identity = self.engine.identity();
+        let owner = identity.person_by_email("olga@example.com").expect("olga");
+        let new = NewKey {
+            name: "support-bot".into(),
+            kind: PrincipalKind::Agent,
+            owner: owner.id,
+            scopes: BTreeSet::new(),
+            attributes: std::collections::BTreeMap::new(),
+            expires_at: None,
+        };
+        let (_, key) = identity.create_key("test", new).await.expect("a key");
+        let by = identity
+            .authenticate_key(key.expose())
+            .await
+            .expect("the key");
+        let submission = Submission {
+            tool: "issue_refund".into(),
+            args: json!({ "order_id": "8812", "amount_minor": 4800, "currency": "EUR" }),
+            reason: Some("Wrong size.".into()),
+            labels: std::collections::BTreeMap::new(),
+            expires_in: None,
+            request_key: None,
+        };
+        match self
+            .engine
+            .submit(&by, submission)
+            .await
+            .expect("an action")
+        {
+            Submitted::Action { action, .. } => action.action.id,
+            Submitted::Answered(_) => panic!("a refund is staged"),
+        }
+    }
+}
+
+/// The hidden fields of a form of a page, as its button would send them.
+fn fields(page: &str, form: &str) -> Vec<(String, String)> {
+    let start = page.find(&format!("id=\"{form}\"")).expect("the form");
+    let form = page[start..].split("</form>").next().expect("its end");
+    let attribute = |tag: &str, name: &str| {
+        let rest = tag
+            .split(&format!(" {name}=\""))
+            .nth(1)
+            .expect("an attribute");
+        rest.split('"').next().expect("a quote").to_owned()
+    };
+    form.split("<input type=\"hidden\"")
+        .skip(1)
+        .map(|tag| (attribute(tag, "name"), attribute(tag, "value")))
+        .collect()
+}
+
+fn body(fields: &[(String, String)], reason: &str) -> String {
+    let mut pairs: Vec<_> = fields
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()))
+        .collect();
+    pairs.push(("reason", reason));
+    query::join(&pairs)
+}
+
+#[tokio::test]
+async fn incidents_79_80_and_81_a_second_click_and_a_lost_race_lead_to_the_outcome() {
+    let house = House::new().await;
+    let id = house.refund().await;
+    let (mut ada, mut bob) = (house.signed_in("ada").await, house.signed_in("bob").await);
+    assert!(
+        ada.get("/queue")
+            .await
+            .text
+            .contains("Refund 48.00 EUR to order 8812")
+    );
+    let here = format!("/actions/{id}");
+    let page = ada.get(&here).await.text;
+    assert!(
+        page.contains("= <bdi class=\"t\" dir=\"ltr\">48.00 EUR"),
+        "{page}"
+    );
+    let form = body(&fields(&page, "approve"), "");
+    let late = body(&fields(&bob.get(&here).await.text, "approve"), "");
+
+    let approve = format!("{here}/approve");
+    let first = ada.send("POST", &approve, &form).await;
+    assert_eq!(
+        (first.status, first.location),
+        (StatusCode::SEE_OTHER, here.clone())
+    );
+    let page = ada.get(&here).await.text;
+    assert!(
+        page.contains("Your approval is recorded. It will be sent at"),
+        "{page}"
+    );
+    assert!(
+        !ada.get(&here).await.text.contains("is recorded"),
+        "a message is shown once"
+    );
+
+    let again = ada.send("POST", &approve, &form).await;
+    assert_eq!(again.status, StatusCode::SEE_OTHER);
+    let page = ada.get(&here).await.text;
+    assert!(page.contains("recorded"), "{page}");
+
+    let lost = bob.send("POST", &approve, &late).await;
+    assert_eq!(lost.status, StatusCode::SEE_OTHER);
+    let page = bob.get(&here).await.text;
+    assert!(
+        page.contains("was not recorded: it was already approved by ada"),
+        "{page}"
+    );
+
+    let withdraw = body(
+        &fields(&ada.get(&here).await.text, "withdraw"),
+        "Wrong order",
+    );
+    let taken = ada
+        .send("POST", &format!("{here}/withdraw"), &withdraw)
+        .await;
+    assert_eq!(taken.status, StatusCode::SEE_OTHER);
+    assert!(
+        ada.get(&here)
+            .await
+            .text
+            .contains("Your approval is taken back")
+    );
+}
+
+#[tokio::test]
+async fn incident_89_get_never_decides() {
+    let house = House::new().await;
+    let id = house.refund().await;
+    let mut ada = house.signed_in("ada").await;
+    for verb in ["approve", "reject", "withdraw", "cancel", "settle"] {
+        let page = ada
+            .get(&format!("/actions/{id}/{verb}?digest=x&reason=y"))
+            .await;
+        assert_eq!(page.status, StatusCode::METHOD_NOT_ALLOWED, "{verb}");
+    }
+    assert!(
+        ada.get(&format!("/actions/{id}"))
+            .await
+            .text
+            .contains("You may vote")
+    );
+}
+
+#[tokio::test]
+async fn a_rejection_needs_a_reason_and_keeps_nothing_without_one() {
+    let house = House::new().await;
+    let id = house.refund().await;
+    let mut ada = house.signed_in("ada").await;
+    let here = format!("/actions/{id}");
+    let hidden = fields(&ada.get(&here).await.text, "reject");
+    let refused = ada
+        .send("POST", &format!("{here}/reject"), &body(&hidden, " "))
+        .await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.text.contains("<title>Error: "));
+    assert!(refused.text.contains("href=\"#reject-reason\""));
+    let taken = ada
+        .send(
+            "POST",
+            &format!("{here}/reject"),
+            &body(&hidden, "Too much"),
+        )
+        .await;
+    assert_eq!(taken.status, StatusCode::SEE_OTHER);
+    assert!(
+        ada.get(&here)
+            .await
+            .text
+            .contains("Your rejection is recorded")
+    );
+}
+
+#[tokio::test]
+async fn a_digest_that_was_not_shown_is_answered_with_a_conflict() {
+    let house = House::new().await;
+    let id = house.refund().await;
+    let mut ada = house.signed_in("ada").await;
+    let here = format!("/actions/{id}");
+    let mut hidden = fields(&ada.get(&here).await.text, "approve");
+    for (name, value) in &mut hidden {
+        if name == "digest" {
+            *value = format!("sha256:{}", "0".repeat(64));
+        }
+    }
+    let page = ada
+        .send(
+            "POST",
+            &format!("{here}/approve"),
+            &body(&hidden, "My words"),
+        )
+        .await;
+    assert_eq!(page.status, StatusCode::CONFLICT);
+    assert!(page.text.contains("Your answer was not recorded.") && page.text.contains("My words"));
+}
+
+#[tokio::test]
+async fn w1_a_form_of_another_session_records_nothing() {
+    let house = House::new().await;
+    let id = house.refund().await;
+    let (mut ada, mut bob) = (house.signed_in("ada").await, house.signed_in("bob").await);
+    let here = format!("/actions/{id}");
+    let of_bob = body(&fields(&bob.get(&here).await.text, "approve"), "");
+    let page = ada.send("POST", &format!("{here}/approve"), &of_bob).await;
+    assert_eq!(page.status, StatusCode::FORBIDDEN);
+    assert!(ada.get(&here).await.text.contains("You may vote"));
+}
+
+#[tokio::test]
+async fn an_ended_session_keeps_the_words_and_records_nothing() {
+    let house = House::new().await;
+    let id = house.refund().await;
+    let mut ada = house.signed_in("ada").await;
+    let here = format!("/actions/{id}");
+    let form = body(
+        &fields(&ada.get(&here).await.text, "reject"),
+        "Not this one",
+    );
+    ada.cookies.clear();
+    let sent = ada.send("POST", &format!("{here}/reject"), &form).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER);
+    assert!(
+        sent.location.starts_with("/sign-in?return=%2Factions%2F"),
+        "{}",
+        sent.location
+    );
+    assert!(
+        ada.get(&sent.location)
+            .await
+            .text
+            .contains("nothing was recorded")
+    );
+    ada.sign_in("ada@example.com", PASSWORD).await;
+    let page = ada.get(&here).await.text;
+    assert!(page.contains("Not this one") && page.contains("Nothing was recorded yet"));
+}
+
+#[tokio::test]
+async fn signing_in_says_the_same_for_an_unknown_person_and_a_wrong_password() {
+    let house = House::new().await;
+    let mut browser = house.browser();
+    let unknown = browser.sign_in("nobody@example.com", "x").await;
+    let wrong = browser.sign_in("ada@example.com", "x").await;
+    assert_eq!(unknown.status, wrong.status);
+    let words = |page: &Page| {
+        page.text
+            .replace("nobody@example.com", "")
+            .replace("ada@example.com", "")
+    };
+    assert_eq!(words(&unknown), words(&wrong));
+    assert_eq!(
+        browser.get("/queue").await.location,
+        "/sign-in?return=%2Fqueue"
+    );
+}
+
+#[tokio::test]
+async fn incident_89_a_sign_in_link_is_used_up_by_its_button_alone() {
+    let house = House::new().await;
+    let identity = house.engine.identity();
+    let ada = identity.person_by_email("ada@example.com").expect("ada");
+    let ttl = std::time::Duration::from_secs(600);
+    let token = identity
+        .create_sign_in_link("test", &ada.id, ttl)
+        .await
+        .expect("a link");
+    let link = format!("/sign-in/link?{}", query::pair("token", token.expose()));
+    let mut browser = house.browser();
+    for _ in 0..3 {
+        assert!(browser.get(&link).await.text.contains("Sign in as"));
+    }
+    let form = query::pair("token", token.expose());
+    assert_eq!(
+        browser.send("POST", "/sign-in/link", &form).await.location,
+        "/queue"
+    );
+    let second = house.browser().send("POST", "/sign-in/link", &form).await;
+    assert_eq!(second.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn every_page_answers_with_nothing_in_it_and_with_something() {
+    let house = House::new().await;
+    let mut ada = house.signed_in("ada").await;
+    for round in 0..2 {
+        for path in [
+            "/queue",
+            "/queue?tab=others",
+            "/queue?tab=mine",
+            "/queue?tab=open",
+            "/queue?tab=done",
+            "/queue?text=zzz",
+            "/history",
+            "/history?status=staged&from=2026-01-01",
+            "/tools",
+            "/history/events",
+            "/history/export.csv",
+            "/history/export.jsonl",
+        ] {
+            let page = ada.get(path).await;
+            assert_eq!(
+                page.status,
+                StatusCode::OK,
+                "{path} in round {round}: {}",
+                page.text
+            );
+        }
+        if round == 0 {
+            house.refund().await;
+        }
+    }
+    assert!(
+        ada.get("/history/export.csv")
+            .await
+            .text
+            .contains("refund:8812")
+    );
+    assert_eq!(
+        ada.get("/history?from=x").await.status,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
+    assert_eq!(
+        ada.get("/actions/act_x").await.status,
+        StatusCode::NOT_FOUND
+    );
+    let page = ada.get("/nothing").await;
+    assert_eq!(page.status, StatusCode::NOT_FOUND);
+    assert!(page.text.contains("Go to the queue"));
+}
