@@ -1,8 +1,7 @@
 //! The kill test: the server is killed at random moments, the shop and the clients live on.
 //!
-//! The server is a process of its own (this test's binary, started again as `server_process`), so
-//! that SIGKILL hits all of it: engine, log and web server. The shop is told to forget its
-//! idempotency keys, so that nobody but the engine can prevent a second refund.
+//! The server is the real program, `holdpoint serve`, on the example's folder. The shop is told to
+//! forget its idempotency keys, so that nobody but the engine can prevent a second refund.
 //!
 //! `HOLDPOINT_KILLS` sets how often it is killed (50), `HOLDPOINT_SEED` replays the choices of a run:
 //! moments, switches and changes of orders. What the operating system does in between stays its own.
@@ -57,7 +56,7 @@ async fn i05_killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_ca
     let folder = Folder::open(root.path())?;
     let shop_address = setup::free_address().await?;
     let shop = open_shop(&folder, shop_address).await?;
-    let mut server = Server::start(root.path(), setup::free_address().await?)?;
+    let mut server = Server::start(root.path(), setup::free_address().await?).await?;
     server.ready().await?;
 
     let client = Client::new(server.url())?;
@@ -87,7 +86,9 @@ async fn i05_killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_ca
         acknowledged.extend(clerk.await??);
     }
     println!("{} refunds were acknowledged", acknowledged.len());
-    check(&client, &server, &shop, &acknowledged).await
+    check(&client, &server, &shop, &acknowledged).await?;
+    println!("{:#?}", happened(&client, &server).await?);
+    Ok(())
 }
 
 /// Everything that must be true once it is quiet.
@@ -152,18 +153,20 @@ async fn check(
         refunds.len(),
         "refunds at the shop against actions that succeeded"
     );
-    tell(client, &ada).await
+    Ok(())
 }
 
 /// How often each kind of event happened, for whoever reads the output: a run in which nothing was
 /// ever in doubt would have proved little.
-async fn tell(client: &Client, token: &str) -> Result<(), Failure> {
+async fn happened(client: &Client, server: &Server) -> Result<BTreeMap<String, usize>, Failure> {
+    let ada = server.cast()?.ada;
+    let token = client.sign_in(&ada.email, &ada.password).await?;
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     let mut after = json!(0);
     loop {
         let path = format!("/v1/events?after={after}&limit=1000");
         let page = client
-            .call(token, "GET", &path, None)
+            .call(&token, "GET", &path, None)
             .await?
             .expect_ok("reading the log")?;
         let events = page.body["data"].as_array();
@@ -174,8 +177,7 @@ async fn tell(client: &Client, token: &str) -> Result<(), Failure> {
             }
         }
         if events.is_none_or(Vec::is_empty) {
-            println!("{kinds:#?}");
-            return Ok(());
+            return Ok(kinds);
         }
         after = page.body["next_after"].clone();
     }
@@ -226,11 +228,4 @@ fn read_variable(name: &str) -> Result<Option<u64>, Failure> {
         )),
         Err(_) => Ok(None),
     }
-}
-
-/// Not a test: the server that the kill test starts as a process of its own.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "started by the kill test as the process that is killed"]
-async fn server_process() -> Result<(), Failure> {
-    server::serve().await
 }

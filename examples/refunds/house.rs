@@ -54,7 +54,7 @@ impl House {
 }
 
 /// The engine on the folder's log, without a server.
-async fn open_engine(folder: &Folder) -> Result<Engine, Failure> {
+pub(crate) async fn open_engine(folder: &Folder) -> Result<Engine, Failure> {
     let registry = ToolsFile::load(&folder.tools())?.registry;
     let path = folder.log();
     let open = move || SledLog::open(path, &SledOptions::default());

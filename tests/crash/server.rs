@@ -7,13 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, Failure};
-use crate::house::House;
+use crate::house;
 use crate::setup::{Cast, Folder};
 
 /// How long a start may take before the test gives up.
 const START: Duration = Duration::from_mins(1);
-const DATA: &str = "HOLDPOINT_CRASH_STORY_DATA";
-const LISTEN: &str = "HOLDPOINT_CRASH_STORY_LISTEN";
 
 /// The server, started again and again on one folder.
 pub(crate) struct Server {
@@ -23,8 +21,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it for the first time.
-    pub(crate) fn start(data: &Path, listen: SocketAddr) -> Result<Self, Failure> {
+    /// Makes the people and keys, and starts it for the first time.
+    pub(crate) async fn start(data: &Path, listen: SocketAddr) -> Result<Self, Failure> {
+        let folder = Folder::open(data)?;
+        let engine = house::open_engine(&folder).await?;
+        folder.cast(engine.identity()).await?;
+        engine.shutdown(START).await;
+        drop(engine);
         let child = spawn(data, listen)?;
         Ok(Self {
             data: data.to_owned(),
@@ -47,14 +50,14 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until it takes requests and everybody of the story exists.
+    /// Waits until it takes requests.
     pub(crate) async fn ready(&mut self) -> Result<(), Failure> {
         let client = Client::new(self.url())?;
         let begun = Instant::now();
         loop {
             self.must_run()?;
             let ready = client.send("GET", "/readyz", &[], None).await;
-            if ready.is_ok_and(|reply| reply.is_ok()) && self.cast().is_ok() {
+            if ready.is_ok_and(|reply| reply.is_ok()) {
                 return Ok(());
             }
             if begun.elapsed() > START {
@@ -69,13 +72,11 @@ impl Server {
         format!("http://{}", self.listen)
     }
 
-    /// Who there is, once the keys are made.
+    /// Who there is.
     pub(crate) fn cast(&self) -> Result<Cast, Failure> {
-        let cast: Cast = serde_json::from_slice(&fs::read(self.data.join("cast.json"))?)?;
-        if cast.agent_key.is_empty() {
-            return Err("the keys are not made yet".into());
-        }
-        Ok(cast)
+        Ok(serde_json::from_slice(&fs::read(
+            self.data.join("cast.json"),
+        )?)?)
     }
 
     fn must_run(&mut self) -> Result<(), Failure> {
@@ -101,25 +102,18 @@ impl Drop for Server {
 }
 
 fn spawn(data: &Path, listen: SocketAddr) -> Result<Child, Failure> {
+    let folder = Folder::open(data)?;
     let output = File::create(data.join("server.txt"))?;
-    let child = Command::new(std::env::current_exe()?)
-        .args(["--exact", "server_process", "--ignored", "--nocapture"])
-        .env(DATA, data)
-        .env(LISTEN, listen.to_string())
+    let child = Command::new(env!("CARGO_BIN_EXE_holdpoint"))
+        .arg("serve")
+        .arg("--config")
+        .arg(folder.tools())
+        .arg("--data")
+        .arg(folder.log())
+        .args(["--listen", &listen.to_string()])
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)
         .spawn()?;
     Ok(child)
-}
-
-/// What the process does: serves until it is killed.
-pub(crate) async fn serve() -> Result<(), Failure> {
-    let data = std::env::var_os(DATA).ok_or("started by the kill test only")?;
-    let listen: SocketAddr = std::env::var(LISTEN)?.parse()?;
-    let folder = Folder::open(Path::new(&data))?;
-    let listener = tokio::net::TcpListener::bind(listen).await?;
-    let house = House::open(&folder, listener).await?;
-    folder.cast(house.engine.identity()).await?;
-    std::future::pending().await
 }
