@@ -58,7 +58,7 @@ impl Tool {
 
     /// The idempotency key: printable ASCII, different for different values of its fields (I15).
     ///
-    /// Whatever stands between the fields of the template is escaped inside them. Two tools may
+    /// What separates the fields of the template is escaped inside them. Two tools may
     /// render the same key, so that a key is only unique together with the tool's name.
     pub fn render_key(&self, ctx: &Context<'_>) -> Result<String, RenderError> {
         let Some(template) = &self.key else {
@@ -68,17 +68,7 @@ impl Tool {
                 )
             });
         };
-        // Only what stands between two fields could be mistaken for a part of one of them.
-        let first = template.parts.iter().position(is_slot).unwrap_or(0);
-        let last = template.parts.iter().rposition(is_slot).unwrap_or(0);
-        let between = template.parts.get(first..=last).unwrap_or_default();
-        let reserved: String = between
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text(text) => Some(text.as_str()),
-                Part::Slot(_) => None,
-            })
-            .collect();
+        let reserved = template.separators();
         let mut key = String::new();
         for part in &template.parts {
             match part {
@@ -89,7 +79,7 @@ impl Tool {
                         return Err(RenderError::of(slot, "is empty; a key needs a value there"));
                     }
                     percent(&mut key, &value, |byte| {
-                        unreserved(byte) && !reserved.as_bytes().contains(&byte)
+                        unreserved(byte) && !reserved.contains(&byte)
                     });
                 }
             }
@@ -143,13 +133,6 @@ impl Tool {
         self.check()
             .ok_or_else(none)
             .and_then(|check| render(&check.http, ctx, None))
-    }
-}
-
-fn is_slot(part: &Part) -> bool {
-    match part {
-        Part::Slot(_) => true,
-        Part::Text(_) => false,
     }
 }
 

@@ -123,6 +123,16 @@ impl Template {
         })
     }
 
+    /// The first byte of each text that stands between two placeholders: a value without these
+    /// ends where the text begins, whatever the values are.
+    pub(super) fn separators(&self) -> Vec<u8> {
+        let between = |parts: &[Part]| match parts {
+            [Part::Slot(_), Part::Text(text), Part::Slot(_)] => text.bytes().next(),
+            _ => None,
+        };
+        self.parts.windows(3).filter_map(between).collect()
+    }
+
     /// The placeholder that is the whole template, if it is one.
     pub(super) fn whole(&self) -> Option<&Slot> {
         match self.parts.as_slice() {

@@ -35,6 +35,8 @@ fn v6_separators_holes_and_lengths_in_keys() {
         ),
         Ok("refund:8812:1".to_owned())
     );
+    let readable = key("r:{a}:{b}", &json!({"a": "r-1", "b": "r.2"}));
+    assert_eq!(readable, Ok("r:r-1:r.2".to_owned()));
     for args in [
         json!({"a": "1"}),
         json!({"a": "1", "b": ""}),
