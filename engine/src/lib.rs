@@ -6,6 +6,9 @@
 //! 2. [`approval`]: the pure rules of people. [`action`]: the pure core of one action,
 //!    `decide(state, command) → events` and `evolve(state, event) → state`.
 //! 3. [`tool`]: the tools file and what a definition can do. [`identity`]: who acts.
+//! 4. The shell around the core: `store` (load, decide, append durably, then make known),
+//!    [`target`] (how the world is called, once), `scheduler` (what is due, and recovery).
+//! 5. [`engine`]: the façade that everything above talks to.
 
 pub mod action;
 pub mod approval;

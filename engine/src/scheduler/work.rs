@@ -208,6 +208,11 @@ impl Work {
     async fn send(&self, permit: CommitPermit) {
         let id = permit.action().id;
         let attempt = permit.attempt();
+        // The store failed for somebody else in between: no effect without a way to record it (I22).
+        // At the next start this attempt is unknown, as any that has no result.
+        if self.store.stop.may_write().is_err() {
+            return;
+        }
         let class = permit.action().proposal.class;
         let begun = self.store.time.now();
         let outcome = match self.registry.get(&permit.action().proposal.tool) {

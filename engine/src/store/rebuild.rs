@@ -1,5 +1,6 @@
 //! The indexes, made from the log alone (invariant I6).
 
+use holdpoint_storage::log::BATCH_BYTES_MAX;
 use holdpoint_storage::{
     AppendError, Batch, Direction, EventLog, IndexPut, Position, ReadError, Record, ScanRange,
 };
@@ -72,6 +73,7 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         clear(log, index).await?;
     }
     let mut position = 0;
+    let mut pending = Pending::default();
     loop {
         let records = log.read_all(position, PAGE)?;
         let Some(last) = records.last() else {
@@ -81,13 +83,17 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         for record in records.iter().filter(|record| record.version == 1) {
             if let Some(id) = codec::action_of(&record.stream) {
                 let view = replay(log, id)?;
-                log.append(entries_of(&view, record.position)?).await?;
+                pending.add(puts_of(&view, record.position)?);
+                if pending.is_full() {
+                    pending.write(log).await?;
+                }
             } else if record.kind.starts_with(codec::KIND_PREFIX) {
                 let reason = format!("{} in the stream {}", record.kind, record.stream);
                 return Err(RebuildError::unreadable(record.position, reason));
             }
         }
     }
+    pending.write(log).await?;
     let marker = IndexPut {
         index: index::META,
         key: index::META_VIEWS.to_vec(),
@@ -129,12 +135,40 @@ fn apply(state: Option<Action>, id: ActionId, record: &Record) -> Result<Action,
         .map_err(|error| RebuildError::unreadable(record.position, error.to_string()))
 }
 
-fn entries_of(view: &Versioned, position: Position) -> Result<Batch, RebuildError> {
-    let mut batch = Batch::default();
+fn puts_of(view: &Versioned, position: Position) -> Result<Vec<IndexPut>, RebuildError> {
     let open = OpenKey::of(&view.action);
-    batch.puts = commit::puts_of(view, open.as_ref())
-        .map_err(|error| RebuildError::unreadable(position, error.0))?;
-    Ok(batch)
+    commit::puts_of(view, open.as_ref())
+        .map_err(|error| RebuildError::unreadable(position, error.0))
+}
+
+/// Entries on their way into the index: many in one write, for each write waits for the device.
+#[derive(Default)]
+struct Pending {
+    puts: Vec<IndexPut>,
+    bytes: usize,
+}
+
+impl Pending {
+    fn add(&mut self, puts: Vec<IndexPut>) {
+        self.bytes += puts.iter().map(|put| put.value.len()).sum::<usize>();
+        self.puts.extend(puts);
+    }
+
+    fn is_full(&self) -> bool {
+        PAGE <= self.puts.len() || BATCH_BYTES_MAX / 4 <= self.bytes
+    }
+
+    async fn write(&mut self, log: &dyn EventLog) -> Result<(), AppendError> {
+        let Self { puts, .. } = std::mem::take(self);
+        if !puts.is_empty() {
+            log.append(Batch {
+                puts,
+                ..Batch::default()
+            })
+            .await?;
+        }
+        Ok(())
+    }
 }
 
 async fn clear(log: &dyn EventLog, index: u8) -> Result<(), RebuildError> {

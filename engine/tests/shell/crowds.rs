@@ -63,7 +63,7 @@ async fn i04_a_hundred_votes_of_all_kinds_have_one_outcome() {
         })
         .count();
     assert!(
-        1 <= outcomes && outcomes <= 2,
+        (1..=2).contains(&outcomes),
         "approved may be followed by cancelled only"
     );
     match ended.action.status() {

@@ -16,7 +16,7 @@ async fn incident_76_a_change_before_the_wait_is_not_missed() {
     let scene = Scene::open().await;
     let staged = scene.staged("held_refund", 100).await;
     scene.approve(&alice(), &staged).await;
-    let far = Duration::from_secs(3600);
+    let far = Duration::from_hours(1);
     let view = scene
         .engine
         .wait(&auditor(), staged.action.id, staged.version, far)
@@ -31,7 +31,7 @@ async fn a_waiter_is_woken_by_its_own_action_and_by_the_stop() {
     let waiting = {
         let (scene, staged) = (Arc::clone(&scene), staged.clone());
         tokio::spawn(async move {
-            let far = Duration::from_secs(3600);
+            let far = Duration::from_hours(1);
             let view = scene
                 .engine
                 .wait(&auditor(), staged.action.id, staged.version, far)

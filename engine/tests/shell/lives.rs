@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_engine::action::{Phase, Status, Window};
+use holdpoint_engine::canon::CanonicalJson;
 use holdpoint_engine::engine::{SubmitError, Submitted};
 use serde_json::json;
 
@@ -84,11 +85,11 @@ async fn i03_a_moved_state_ends_in_replan_required_and_nothing_is_called() {
     assert_eq!(diff.len(), 1);
     assert_eq!(diff[0].path, "/refundable_minor");
     assert_eq!(
-        diff[0].approved.as_ref().map(|value| value.value()),
+        diff[0].approved.as_ref().map(CanonicalJson::value),
         Some(json!(5000))
     );
     assert_eq!(
-        diff[0].now.as_ref().map(|value| value.value()),
+        diff[0].now.as_ref().map(CanonicalJson::value),
         Some(json!(2000))
     );
 }

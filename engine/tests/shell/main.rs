@@ -5,4 +5,5 @@ mod doubt;
 mod following;
 mod lives;
 mod restarts;
+mod shop;
 mod world;

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::action::{Phase, Status};
-use holdpoint_engine::engine::{ActError, Engine, SubmitError};
+use holdpoint_engine::engine::{ActError, Engine, OpenError, Options, SubmitError};
+use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::faulty::{Fault, FaultyLog};
-use holdpoint_storage::{Batch, Direction, Entries, EventLog, MemoryLog, ScanRange};
+use holdpoint_storage::{
+    Batch, Direction, Entries, EventLog, MemoryLog, NewRecord, ScanRange, StreamAppend, StreamId,
+};
 use serde_json::json;
 
 use crate::world::{
@@ -123,6 +126,38 @@ async fn i06_indexes_that_are_lost_are_built_from_the_log_to_the_same_bytes() {
     let log = scene.log.as_ref();
     assert_eq!([content(log, 1), content(log, 2)], before);
     assert_eq!(scene.engine.counts(), counts);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i26_an_event_that_nobody_knows_stops_the_start_and_is_named() {
+    let scene = Scene::open().await;
+    let staged = scene.staged("issue_refund", 1200).await;
+    scene.engine.shutdown(Duration::from_secs(5)).await;
+    let log = scene.log.reopen();
+    let hex = staged.action.id.to_string()[4..].to_owned();
+    let record = NewRecord {
+        time_ms: 0,
+        actor: "engine".to_owned(),
+        kind: "action.from_the_future".to_owned(),
+        body: vec![9, 9, 9],
+    };
+    let append = StreamAppend {
+        stream: StreamId::new(format!("action/{hex}")).expect("a stream"),
+        expected: 1,
+        records: vec![record],
+    };
+    let batch = Batch {
+        streams: vec![append],
+        ..Batch::default()
+    };
+    log.append(batch).await.expect("appended");
+    let file = ToolsFile::from_str(&scene.shop.tools().to_string(), Format::Json);
+    let registry = Arc::new(file.expect("valid").registry);
+    let opened = Engine::open(Arc::new(log), registry, Options::default()).await;
+    match opened.err() {
+        Some(OpenError::Unreadable { position, .. }) => assert_eq!(position, 2),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
