@@ -13,6 +13,8 @@ mod flash;
 #[cfg(test)]
 mod flow_test;
 mod history;
+#[cfg(test)]
+mod house;
 mod list;
 mod query;
 mod queue;

@@ -1,12 +1,14 @@
 //! The page of an action, and the forms on it.
 
-mod decide;
+mod act;
+mod answer;
 mod messages;
 mod parts;
 mod standing;
 #[cfg(test)]
 pub(super) mod tests;
 mod view;
+mod vote;
 
 use std::collections::BTreeMap;
 
@@ -23,9 +25,10 @@ use super::shell::{Visit, page};
 use super::view::{Names, join};
 use crate::wire;
 
-pub(super) use decide::{approve, cancel, reject, settle, withdraw};
+pub(super) use act::{cancel, settle, withdraw};
 pub(super) use standing::{is_requester, list, may_vote};
 use view::{ActionPage, FormState, Source};
+pub(super) use vote::{approve, reject};
 
 /// The most events that the page shows; the rest is one link away, and the page says so.
 const EVENTS_MAX: usize = 500;

@@ -125,6 +125,10 @@ pub(super) fn has_long_values(action: &Action) -> bool {
 }
 
 impl ActionPage {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one line for each thing that the page shows"
+    )]
     pub(in crate::pages) fn new(shell: Shell, form: FormState, source: &Source<'_>) -> Self {
         let (action, names, now) = (source.action, source.names, source.now);
         let proposal = &action.proposal;

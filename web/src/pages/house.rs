@@ -1,0 +1,211 @@
+//! A house with people, a tool and an engine, and browsers to walk through its pages.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use holdpoint_engine::action::{ActionId, PrincipalKind};
+use holdpoint_engine::engine::{Engine, Options, Submission, Submitted};
+use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret};
+use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_storage::MemoryLog;
+use http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::{Request, StatusCode};
+use serde_json::json;
+use tower::ServiceExt as _;
+
+use super::query;
+use crate::state::{AppState, WebConfig};
+
+const TOOLS: &str = r#"{ "tools": { "issue_refund": {
+    "safetyClass": "approval-bound",
+    "summary": "Refund {amount_minor|money:currency} to order {order_id}",
+    "idempotencyKey": "refund:{order_id}",
+    "approval": { "required": 1, "groups": ["finance"], "hold": "1h" } } } }"#;
+pub(super) const PASSWORD: &str = "correct horse battery";
+
+/// A browser with its cookies.
+pub(super) struct Browser {
+    pub(super) router: Router,
+    pub(super) cookies: Vec<(String, String)>,
+}
+
+pub(super) struct Page {
+    pub(super) status: StatusCode,
+    pub(super) location: String,
+    pub(super) text: String,
+}
+
+impl Browser {
+    pub(super) async fn send(&mut self, method: &str, path: &str, body: &str) -> Page {
+        let cookies: Vec<_> = self
+            .cookies
+            .iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("accept", "text/html")
+            .header("sec-fetch-site", "same-origin")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(COOKIE, cookies.join("; "))
+            .body(Body::from(body.to_owned()))
+            .expect("a request");
+        let response = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("an answer");
+        for cookie in response.headers().get_all(SET_COOKIE) {
+            let cookie = cookie.to_str().expect("ascii");
+            let (name, rest) = cookie.split_once('=').expect("a name");
+            let value = rest.split(';').next().expect("a value");
+            self.cookies.retain(|(known, _)| known != name);
+            if !value.is_empty() {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        let header = |name| response.headers().get(name).and_then(|it| it.to_str().ok());
+        let (status, location) = (response.status(), header(LOCATION).unwrap_or("").to_owned());
+        let bytes = to_bytes(response.into_body(), 4_000_000)
+            .await
+            .expect("a body");
+        let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+        Page {
+            status,
+            location,
+            text,
+        }
+    }
+
+    pub(super) async fn get(&mut self, path: &str) -> Page {
+        self.send("GET", path, "").await
+    }
+
+    pub(super) async fn sign_in(&mut self, email: &str, password: &str) -> Page {
+        let form = query::join(&[
+            ("email", email),
+            ("password", password),
+            ("return", "/queue"),
+        ]);
+        self.send("POST", "/sign-in", &form).await
+    }
+}
+
+pub(super) struct House {
+    pub(super) engine: Engine,
+    pub(super) router: Router,
+}
+
+impl House {
+    pub(super) async fn new() -> Self {
+        let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
+        let log = Arc::new(MemoryLog::new());
+        let engine = Engine::open(log, Arc::new(file.registry), Options::default())
+            .await
+            .expect("an engine");
+        for (name, groups) in [
+            ("ada", vec!["finance"]),
+            ("bob", vec!["finance"]),
+            ("olga", vec![]),
+        ] {
+            let new = NewPerson {
+                email: format!("{name}@example.com"),
+                name: name.to_owned(),
+                roles: BTreeSet::from([Role::Approver]),
+                groups: groups.into_iter().map(str::to_owned).collect(),
+                password: Some(Secret::new(PASSWORD)),
+                ..NewPerson::default()
+            };
+            engine
+                .identity()
+                .create_person("test", new)
+                .await
+                .expect("a person");
+        }
+        let router =
+            crate::server::router(AppState::new(engine.clone(), WebConfig::default(), None));
+        Self { engine, router }
+    }
+
+    pub(super) fn browser(&self) -> Browser {
+        Browser {
+            router: self.router.clone(),
+            cookies: Vec::new(),
+        }
+    }
+
+    pub(super) async fn signed_in(&self, name: &str) -> Browser {
+        let mut browser = self.browser();
+        let page = browser
+            .sign_in(&format!("{name}@example.com"), PASSWORD)
+            .await;
+        assert_eq!(page.location, "/queue", "{}", page.text);
+        browser
+    }
+
+    /// A refund that an agent of olga's asks for.
+    pub(super) async fn refund(&self) -> ActionId {
+        let identity = self.engine.identity();
+        let owner = identity.person_by_email("olga@example.com").expect("olga");
+        let new = NewKey {
+            name: "support-bot".into(),
+            kind: PrincipalKind::Agent,
+            owner: owner.id,
+            scopes: BTreeSet::new(),
+            attributes: std::collections::BTreeMap::new(),
+            expires_at: None,
+        };
+        let (_, key) = identity.create_key("test", new).await.expect("a key");
+        let by = identity
+            .authenticate_key(key.expose())
+            .await
+            .expect("the key");
+        let submission = Submission {
+            tool: "issue_refund".into(),
+            args: json!({ "order_id": "8812", "amount_minor": 4800, "currency": "EUR" }),
+            reason: Some("Wrong size.".into()),
+            labels: std::collections::BTreeMap::new(),
+            expires_in: None,
+            request_key: None,
+        };
+        match self
+            .engine
+            .submit(&by, submission)
+            .await
+            .expect("an action")
+        {
+            Submitted::Action { action, .. } => action.action.id,
+            Submitted::Answered(_) => panic!("a refund is staged"),
+        }
+    }
+}
+
+/// The hidden fields of a form of a page, as its button would send them.
+pub(super) fn fields(page: &str, form: &str) -> Vec<(String, String)> {
+    let start = page.find(&format!("id=\"{form}\"")).expect("the form");
+    let form = page[start..].split("</form>").next().expect("its end");
+    let attribute = |tag: &str, name: &str| {
+        let rest = tag
+            .split(&format!(" {name}=\""))
+            .nth(1)
+            .expect("an attribute");
+        rest.split('"').next().expect("a quote").to_owned()
+    };
+    form.split("<input type=\"hidden\"")
+        .skip(1)
+        .map(|tag| (attribute(tag, "name"), attribute(tag, "value")))
+        .collect()
+}
+
+pub(super) fn body(fields: &[(String, String)], reason: &str) -> String {
+    let mut pairs: Vec<_> = fields
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()))
+        .collect();
+    pairs.push(("reason", reason));
+    query::join(&pairs)
+}
