@@ -10,7 +10,7 @@ mod report;
 mod setup;
 #[path = "../examples/refunds/shop/mod.rs"]
 mod shop;
-#[path = "../examples/refunds/story.rs"]
+#[path = "../examples/refunds/story/mod.rs"]
 mod story;
 
 use client::Failure;

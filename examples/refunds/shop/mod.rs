@@ -10,6 +10,7 @@ mod api;
 mod books;
 mod page;
 mod switches;
+mod write;
 
 use std::io;
 use std::path::PathBuf;
