@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    actions, check, completions, doctor, events, init, key, login, serve, user, verify,
+    actions, bench, check, completions, doctor, events, init, key, login, serve, user, verify,
 };
 use crate::exit_code;
 
@@ -37,8 +37,12 @@ pub(crate) struct Global {
     /// Print no messages but errors
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// No colours (NO_COLOR does the same)
-    #[arg(long, global = true, help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Output",
+        help = "No colours (NO_COLOR does the same)"
+    )]
     pub(crate) no_color: bool,
 }
 
@@ -69,6 +73,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     /// Check every record of the log: that nothing was changed, dropped or added
     Verify(verify::VerifyArgs),
+    /// Measure what this machine and its disk give
+    Bench(bench::BenchArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }

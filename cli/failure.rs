@@ -15,6 +15,12 @@ pub(crate) type Outcome<T = ExitCode> = Result<T, Failure>;
 pub(crate) struct Failure {
     /// What the process ends with.
     pub(crate) code: ExitCode,
+    /// What to tell about it; apart, so that results stay small.
+    words: Box<Words>,
+}
+
+#[derive(Debug)]
+struct Words {
     /// What was wrong; one sentence without a full stop.
     message: String,
     /// Single findings, or the causes.
@@ -32,11 +38,13 @@ impl Failure {
     pub(crate) fn new(code: ExitCode, message: impl Into<String>) -> Self {
         Self {
             code,
-            message: message.into(),
-            details: Vec::new(),
-            help: None,
-            problem: None,
-            report: None,
+            words: Box::new(Words {
+                message: message.into(),
+                details: Vec::new(),
+                help: None,
+                problem: None,
+                report: None,
+            }),
         }
     }
 
@@ -56,8 +64,8 @@ impl Failure {
         let mut cause = Some(error);
         while let Some(error) = cause {
             let text = error.to_string();
-            if failure.details.last() != Some(&text) {
-                failure.details.push(text);
+            if failure.words.details.last() != Some(&text) {
+                failure.words.details.push(text);
             }
             cause = error.source();
         }
@@ -66,7 +74,7 @@ impl Failure {
 
     /// What was wrong, without causes and help.
     pub(crate) fn message(&self) -> &str {
-        &self.message
+        &self.words.message
     }
 
     /// With another exit code.
@@ -77,25 +85,25 @@ impl Failure {
 
     /// With what to do next.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.words.help = Some(help.into());
         self
     }
 
     /// With one more finding or cause.
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.details.push(detail.into());
+        self.words.details.push(detail.into());
         self
     }
 
     /// With text that was laid out already, such as a source snippet.
     pub(crate) fn report(mut self, report: String) -> Self {
-        self.report = Some(report);
+        self.words.report = Some(report);
         self
     }
 
     /// With the problem document that the server answered.
     pub(crate) fn problem(mut self, problem: Value) -> Self {
-        self.problem = Some(problem);
+        self.words.problem = Some(problem);
         self
     }
 
@@ -103,19 +111,24 @@ impl Failure {
     pub(crate) fn to_text(&self) -> String {
         use std::fmt::Write as _;
         let mut out = String::new();
-        if let Some(report) = &self.report {
+        if let Some(report) = &self.words.report {
             out.push_str(report);
             if !report.ends_with('\n') {
                 out.push('\n');
             }
         }
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "error: {}", escape::text(&self.message));
+        let _ = writeln!(out, "error: {}", escape::text(&self.words.message));
         // A report shows the details already.
-        for detail in self.details.iter().filter(|_| self.report.is_none()) {
+        for detail in self
+            .words
+            .details
+            .iter()
+            .filter(|_| self.words.report.is_none())
+        {
             let _ = writeln!(out, "  - {}", escape::text(detail));
         }
-        if let Some(help) = &self.help {
+        if let Some(help) = &self.words.help {
             let _ = writeln!(out, "help: {}", escape::text(help));
         }
         out
@@ -125,10 +138,10 @@ impl Failure {
     pub(crate) fn to_json(&self) -> Value {
         json!({ "error": {
             "exit_code": self.code.number(),
-            "message": self.message,
-            "details": self.details,
-            "help": self.help,
-            "problem": self.problem,
+            "message": self.words.message,
+            "details": self.words.details,
+            "help": self.words.help,
+            "problem": self.words.problem,
         } })
     }
 }

@@ -18,6 +18,10 @@ pub(crate) struct Output {
 
 impl Output {
     /// Prints one line of data. The caller has escaped what came from elsewhere.
+    #[expect(
+        clippy::unused_self,
+        reason = "data goes through the same hands as messages"
+    )]
     pub(crate) fn line(self, line: &str) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
         writeln!(out, "{line}")?;

@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Prints the script to stdout.
-pub(crate) fn run(args: CompletionsArgs) -> Outcome {
+pub(crate) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "holdpoint", &mut script);
     std::io::Write::write_all(&mut std::io::stdout().lock(), &script)?;

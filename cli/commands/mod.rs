@@ -2,6 +2,7 @@
 
 pub(crate) mod actions;
 mod admin;
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doctor;
@@ -30,11 +31,12 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),
         Command::Doctor(args) => block_on(doctor::run(args, matches, output)),
+        Command::Bench(args) => bench::run(&args, output),
         Command::Verify(args) => block_on(verify::run(args, matches, output)),
         Command::Actions(command) => block_on(actions::run(command, output)),
         Command::Events(command) => block_on(events::run(command, output)),
         Command::Login(args) => block_on(login::run(args, output)),
-        Command::Completions(args) => completions::run(args),
+        Command::Completions(args) => completions::run(&args),
     }
 }
 

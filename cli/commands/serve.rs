@@ -96,7 +96,7 @@ async fn serve(
     let web = WebConfig {
         public_url: settings.public_url.value.clone(),
         proxy_hops: usize::from(settings.proxy_hops.value),
-        ..WebConfig::default()
+        requests_per_second: settings.requests_per_second.value,
     };
     let state = AppState::new(engine.clone(), web, Some(metrics()?));
 

@@ -44,6 +44,10 @@ pub(crate) struct ServingArgs {
     /// How many calls of tools may be on their way at once [default: 64]
     #[arg(long, env = "HOLDPOINT_CALLS_MAX", value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) calls_max: Option<u16>,
+    /// How many requests one key or person may make in a second; four times as many in a burst
+    /// [default: 100]
+    #[arg(long, env = "HOLDPOINT_REQUESTS_PER_SECOND", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) requests_per_second: Option<u32>,
     /// What to log: error, warn, info, debug, trace, or per module [default: info]
     #[arg(long, env = "HOLDPOINT_LOG", value_name = "LEVEL")]
     pub(crate) log: Option<String>,

@@ -1,6 +1,7 @@
 //! The `server` object of the tools file.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -11,13 +12,14 @@ use serde_json::Value;
 use super::LogFormat;
 
 /// The keys of `server`.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "data",
     "listen",
     "publicUrl",
     "proxyHops",
     "allowRanges",
     "callsMax",
+    "requestsPerSecond",
     "log",
     "logFormat",
 ];
@@ -31,6 +33,7 @@ pub(crate) struct FileSettings {
     pub(super) proxy_hops: Option<u8>,
     pub(super) allow_ranges: Option<Vec<String>>,
     pub(super) calls_max: Option<u16>,
+    pub(super) requests_per_second: Option<NonZeroU32>,
     pub(super) log: Option<String>,
     pub(super) log_format: Option<LogFormat>,
 }
@@ -87,6 +90,15 @@ impl FileSettings {
                 let calls = calls.filter(|calls| 2 <= *calls);
                 self.calls_max =
                     Some(calls.ok_or_else(|| Mistake::new(format!("{key} must be 2 to 65535")))?);
+            }
+            "requestsPerSecond" => {
+                let requests = value.as_u64().filter(|requests| *requests <= 1_000_000);
+                let requests = requests.and_then(|requests| u32::try_from(requests).ok());
+                self.requests_per_second = Some(
+                    requests
+                        .and_then(NonZeroU32::new)
+                        .ok_or_else(|| Mistake::new(format!("{key} must be 1 to 1000000")))?,
+                );
             }
             "log" => self.log = Some(text(key, value)?.to_owned()),
             "logFormat" => {

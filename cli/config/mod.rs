@@ -8,6 +8,7 @@ mod file;
 mod snippet;
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
@@ -15,7 +16,7 @@ use clap::parser::ValueSource;
 use holdpoint_engine::engine::Options;
 use holdpoint_engine::target::NetworkOptions;
 use holdpoint_engine::tool::ToolsFile;
-use holdpoint_web::PublicUrl;
+use holdpoint_web::{PublicUrl, WebConfig};
 use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
@@ -77,6 +78,8 @@ pub(crate) struct Settings {
     pub(crate) allow_ranges: Setting<Vec<String>>,
     /// How many calls may be on their way at once.
     pub(crate) calls_max: Setting<u16>,
+    /// How many requests one principal may make in a second.
+    pub(crate) requests_per_second: Setting<NonZeroU32>,
     /// What to log.
     pub(crate) log: Setting<String>,
     /// How to write the log.
@@ -139,6 +142,15 @@ impl Settings {
                 file.calls_max,
                 || 64,
             ),
+            requests_per_second: pick(
+                "requests_per_second",
+                &given,
+                serving
+                    .and_then(|args| args.requests_per_second)
+                    .and_then(NonZeroU32::new),
+                file.requests_per_second,
+                || WebConfig::default().requests_per_second,
+            ),
             log: pick(
                 "log",
                 &given,
@@ -157,7 +169,7 @@ impl Settings {
     }
 
     /// The key, value and source of each setting, as `check` prints them.
-    pub(crate) fn rows(&self) -> [(&'static str, Value, Source); 8] {
+    pub(crate) fn rows(&self) -> [(&'static str, Value, Source); 9] {
         let url = self.public_url.value.as_ref().map(ToString::to_string);
         [
             (
@@ -185,6 +197,11 @@ impl Settings {
                 "callsMax",
                 json!(self.calls_max.value),
                 self.calls_max.source,
+            ),
+            (
+                "requestsPerSecond",
+                json!(self.requests_per_second.value),
+                self.requests_per_second.source,
             ),
             ("log", json!(self.log.value), self.log.source),
             (

@@ -31,6 +31,7 @@ fn every_command_has_help() {
         &["login"],
         &["doctor"],
         &["verify"],
+        &["bench"],
         &["completions"],
     ] {
         let mut args = command.to_vec();

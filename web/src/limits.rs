@@ -39,11 +39,11 @@ pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// How long to rest after the system refused a connection, for example for want of file handles.
 pub const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
-/// Requests per second of one principal, sustained.
+/// Requests per second of one principal, sustained, unless the operator says otherwise.
 pub const PRINCIPAL_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not zero");
 
-/// Requests of one principal in a burst.
-pub const PRINCIPAL_BURST: NonZeroU32 = NonZeroU32::new(400).expect("400 is not zero");
+/// How many seconds' worth of requests one principal may make in a burst.
+pub const PRINCIPAL_BURST_FACTOR: NonZeroU32 = NonZeroU32::new(4).expect("4 is not zero");
 
 /// Requests per second without a valid credential from one address, sustained. Guessing passwords
 /// is limited further by the identity module, per account.

@@ -5,6 +5,7 @@
 
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
@@ -20,12 +21,11 @@ pub(crate) struct RateLimits {
 }
 
 impl RateLimits {
-    pub(crate) fn new() -> Self {
+    /// Limits with `per_second` requests of one principal, and more in a burst.
+    pub(crate) fn new(per_second: NonZeroU32) -> Self {
+        let burst = per_second.saturating_mul(limits::PRINCIPAL_BURST_FACTOR);
         Self {
-            principals: RateLimiter::keyed(
-                Quota::per_second(limits::PRINCIPAL_PER_SECOND)
-                    .allow_burst(limits::PRINCIPAL_BURST),
-            ),
+            principals: RateLimiter::keyed(Quota::per_second(per_second).allow_burst(burst)),
             addresses: RateLimiter::keyed(
                 Quota::per_second(limits::ADDRESS_PER_SECOND).allow_burst(limits::ADDRESS_BURST),
             ),
@@ -71,12 +71,14 @@ mod tests {
 
     #[test]
     fn a_burst_is_allowed_and_the_next_request_is_told_how_long_to_wait() {
-        let rates = RateLimits::new();
-        for _ in 0..limits::PRINCIPAL_BURST.get() {
+        let rates = RateLimits::new(limits::PRINCIPAL_PER_SECOND);
+        let burst = limits::PRINCIPAL_PER_SECOND
+            .saturating_mul(limits::PRINCIPAL_BURST_FACTOR)
+            .get();
+        for _ in 0..burst {
             let _ = rates.principal("per_a");
         }
-        let refused =
-            (0..limits::PRINCIPAL_BURST.get()).find_map(|_| rates.principal("per_a").err());
+        let refused = (0..burst).find_map(|_| rates.principal("per_a").err());
         assert!(refused.is_some_and(|wait| wait <= Duration::from_secs(1)));
         assert!(rates.principal("per_b").is_ok(), "others are not affected");
     }

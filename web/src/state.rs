@@ -1,6 +1,7 @@
 //! What handlers share.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -13,10 +14,11 @@ use utoipa::openapi::OpenApi;
 
 use crate::api;
 use crate::edge::{self, RequestIds};
+use crate::limits;
 use crate::rate::RateLimits;
 
 /// How the server presents itself. Checked when it is made, so that a server that starts works.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct WebConfig {
     /// Where people and programs reach the server, where that is not the address it listens on.
     /// Only requests from this origin may use a cookie to change anything.
@@ -24,6 +26,19 @@ pub struct WebConfig {
     /// How many proxies of your own stand in front, each of which appends to `X-Forwarded-For`.
     /// With 0 the header is ignored, since anybody could have written it.
     pub proxy_hops: usize,
+    /// How many requests one principal may make in a second, sustained; four times as many in a
+    /// burst.
+    pub requests_per_second: NonZeroU32,
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            public_url: None,
+            proxy_hops: 0,
+            requests_per_second: limits::PRINCIPAL_PER_SECOND,
+        }
+    }
 }
 
 impl WebConfig {
@@ -113,12 +128,12 @@ impl AppState {
     pub fn new(engine: Engine, config: WebConfig, metrics: Option<PrometheusHandle>) -> Self {
         Self {
             engine,
+            rates: Arc::new(RateLimits::new(config.requests_per_second)),
             csrf: edge::csrf(&config),
             config: Arc::new(config),
             openapi: Arc::new(api::openapi()),
             request_ids: Arc::new(RequestIds::new()),
             stopping: CancellationToken::new(),
-            rates: Arc::new(RateLimits::new()),
             metrics,
         }
     }

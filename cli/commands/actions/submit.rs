@@ -59,7 +59,7 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
     };
     let request = client
         .request(reqwest::Method::POST, "/v1/actions")?
-        .timeout(Duration::from_secs(60))
+        .timeout(Duration::from_mins(1))
         .header(reqwest::header::CONTENT_TYPE, "application/json")
         .header("Idempotency-Key", quoted(&key)?)
         .body(body);

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::field;
 
 /// How long a sign-in link works.
-const LINK_LIFE: Duration = Duration::from_secs(15 * 60);
+const LINK_LIFE: Duration = Duration::from_mins(15);
 
 /// Everybody.
 pub(super) async fn list(admin: &Admin) -> Outcome<Vec<Value>> {
