@@ -18,10 +18,10 @@ use crate::time::Timestamp;
 
 /// What is needed to redeem a link.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-struct OpenLink {
-    id: String,
-    person: String,
-    expires_at: Timestamp,
+pub(super) struct OpenLink {
+    pub(super) id: String,
+    pub(super) person: String,
+    pub(super) expires_at: Timestamp,
 }
 
 impl Identity {

@@ -18,6 +18,8 @@ mod describe;
 mod directory;
 mod error;
 mod event;
+#[cfg(test)]
+mod format_tests;
 mod keys;
 mod links;
 mod password;
