@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use holdpoint_engine::identity::Identity;
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
-use holdpoint_storage::{EventLog, OpenError, SledLog, SledOptions};
+use holdpoint_storage::{EventLog, OPENING_THREAD, OpenError, SledLog, SledOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit_code::ExitCode;
@@ -23,6 +23,7 @@ pub(crate) fn open(folder: &Path, output: Output) -> Outcome<Arc<dyn EventLog>> 
     if !folder.exists() {
         output.note(&format!("making the data folder {}", folder.display()));
     }
+    silence_the_store();
     let (send, opened) = mpsc::channel();
     let path = folder.to_owned();
     std::thread::spawn(move || {
@@ -50,6 +51,16 @@ pub(crate) fn open(folder: &Path, output: Output) -> Outcome<Arc<dyn EventLog>> 
             ),
         ),
     }
+}
+
+/// The store panics on some kinds of damage; the error that opening answers says it in words.
+fn silence_the_store() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(OPENING_THREAD) {
+            usual(panic);
+        }
+    }));
 }
 
 fn spinner(folder: &Path, output: Output) -> Option<ProgressBar> {

@@ -56,7 +56,13 @@ pub(crate) fn run(args: &ServeArgs, matches: &ArgMatches, output: Output) -> Out
     }
     // The address first: a second server on it must not touch anything.
     let listener = bind(settings.listen.value)?;
-    let log = data::open(&settings.data.value, output)?;
+    let log = data::open(&settings.data.value, output).map_err(|failure| {
+        if failure.code == ExitCode::Conflict {
+            failure.help("one server serves a data folder; use that one, or name another folder with --data FOLDER")
+        } else {
+            failure
+        }
+    })?;
     let registry = Arc::new(tools.registry);
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()

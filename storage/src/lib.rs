@@ -27,4 +27,4 @@ pub use log::{
 };
 pub use memory::MemoryLog;
 pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};
-pub use sled_log::{SledLog, SledOptions};
+pub use sled_log::{OPENING_THREAD, SledLog, SledOptions};

@@ -254,6 +254,15 @@ fn a_folder_of_something_else_is_left_alone() {
     assert!(matches!(error, OpenError::Damaged { .. }));
     assert!(error.to_string().contains("letter.txt"), "{error}");
     assert_eq!(fs::read_dir(root.path()).expect("lists").count(), 1);
+
+    // A file that is called as ours is, and is not.
+    let locked = root.path().join("locked");
+    fs::create_dir(&locked).expect("creates");
+    fs::write(locked.join("lock"), "of somebody else").expect("writes");
+    let error = open(&locked).err().expect("refused");
+    assert!(error.to_string().contains("holds lock"), "{error}");
+    let lock = fs::read_to_string(locked.join("lock")).expect("reads");
+    assert_eq!(lock, "of somebody else");
 }
 
 #[test]

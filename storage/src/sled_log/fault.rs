@@ -1,5 +1,6 @@
 //! What can go wrong below the log, and what callers are told of it.
 
+use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,8 +33,28 @@ impl From<sled::Error> for Fault {
     fn from(error: sled::Error) -> Self {
         match error {
             sled::Error::Io(error) => Self::Io(error),
-            other => Self::Corrupt(other.to_string()),
+            other => Self::Corrupt(damage(&other)),
         }
+    }
+}
+
+/// What a panic of sled said, as the end of a sentence.
+pub(super) fn last_words(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    text.map_or_else(String::new, |text| format!(" ({text})"))
+}
+
+/// What sled found, in words.
+pub(super) fn damage(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Corruption { at: Some(at), .. } => {
+            format!("its file store/db is damaged at byte {}", at.lid())
+        }
+        sled::Error::Corruption { at: None, .. } => "its files in store/ are damaged".to_owned(),
+        other => other.to_string(),
     }
 }
 

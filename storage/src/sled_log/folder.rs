@@ -24,6 +24,8 @@ pub(super) const FORMAT: u32 = 1;
 const OPENING_BYTES: u64 = 16 * 1024 * 1024;
 
 const LOCK: &str = "lock";
+/// The number of a process and a line end fit well.
+const LOCK_BYTES_MAX: u64 = 64;
 const MARKER: &str = "log-format";
 const MARKER_NEW: &str = "log-format.new";
 const TITLE: &str = "holdpoint log";
@@ -48,12 +50,17 @@ impl Folder {
     /// Takes the folder, or creates it. Changes nothing in a folder of something else.
     pub(super) fn take(path: &Path, options: &SledOptions) -> Result<(Self, State), OpenError> {
         let io = |source| open_error(path, source);
-        fs::create_dir_all(path).map_err(io)?;
-        if !path.join(LOCK).exists() {
-            refuse_foreign(path)?;
+        if path.exists() && !path.is_dir() {
+            return Err(OpenError::Damaged {
+                path: path.to_owned(),
+                reason: "it is not a folder".to_owned(),
+                advice: "nothing was changed; name the folder of a log, or one that can be made"
+                    .to_owned(),
+            });
         }
-        let lock = lock(path)?;
+        fs::create_dir_all(path).map_err(io)?;
         refuse_foreign(path)?;
+        let lock = lock(path)?;
         let folder = Self {
             path: path.to_owned(),
             lock,
@@ -222,7 +229,7 @@ fn lock(path: &Path) -> Result<File, OpenError> {
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
             // Without a name it is "another process".
-            drop((&mut file).take(64).read_to_string(&mut text));
+            drop((&mut file).take(LOCK_BYTES_MAX).read_to_string(&mut text));
             let holder = match text.trim().parse::<u32>() {
                 Ok(pid) => format!("process {pid}"),
                 Err(_) => "another process".to_owned(),
@@ -248,14 +255,15 @@ fn lock(path: &Path) -> Result<File, OpenError> {
 
 /// Refuses a folder without a marker that holds anything but our own first files.
 fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
+    let io = |source| open_error(path, source);
     if path.join(MARKER).exists() {
         return Ok(());
     }
-    for entry in fs::read_dir(path).map_err(|source| open_error(path, source))? {
-        let name = entry
-            .map_err(|source| open_error(path, source))?
-            .file_name();
-        if name != LOCK && name != MARKER_NEW {
+    for entry in fs::read_dir(path).map_err(io)? {
+        let name = entry.map_err(io)?.file_name();
+        let ours = name == MARKER_NEW || (name == LOCK && is_our_lock(path).map_err(io)?);
+        // Another process may have written the marker in the meantime.
+        if !ours && !path.join(MARKER).exists() {
             return Err(OpenError::Damaged {
                 path: path.to_owned(),
                 reason: format!(
@@ -270,6 +278,15 @@ fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
         }
     }
     Ok(())
+}
+
+/// Whether the lock file holds what we write: nothing, or the number of a process.
+fn is_our_lock(path: &Path) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    let file = File::open(path.join(LOCK))?;
+    file.take(LOCK_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    let is_number = bytes.trim_ascii().iter().all(u8::is_ascii_digit);
+    Ok(bytes.len() as u64 <= LOCK_BYTES_MAX && is_number)
 }
 
 fn read_marker(path: &Path) -> Result<Option<State>, OpenError> {

@@ -35,6 +35,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::committer::{Committer, Counters, GROUP_MAX, Request};
 use self::group::Tails;
+pub use self::open::OPENING_THREAD;
 use self::open::Opened;
 use self::view::View;
 use crate::batch::Batch;

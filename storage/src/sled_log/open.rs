@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::SledOptions;
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::folder::{Folder, State, Store, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
@@ -21,6 +21,10 @@ use crate::record::{Position, Record};
 /// How many records at the end of the log are read and checked at each start. All of them would
 /// take minutes on a large log: [`crate::verify`] does that.
 const CHECKED_RECORDS: u64 = 256;
+
+/// The name of the threads on which the store is opened and its end is checked. sled panics there on
+/// some kinds of damage; [`OpenError::Damaged`] tells of it, so a panic hook may keep silent.
+pub const OPENING_THREAD: &str = "holdpoint-opening";
 
 /// sled's threads may hold its file for a moment after a log was closed in this process.
 const CLOSING_TIME_MAX: Duration = Duration::from_secs(5);
@@ -63,25 +67,34 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
 
     let checking = Arc::clone(&store);
     // On a thread of its own, because sled panics on some kinds of damage.
-    let checked = thread::spawn(move || check(&checking, marked)).join();
+    let checked = apart(path, move || check(&checking, marked))?;
     let tip = match checked {
         Ok(Ok(tip)) => tip,
         Ok(Err(Fault::Io(source))) => return Err(io(source)),
         Ok(Err(Fault::Corrupt(reason))) => return Err(damaged(path, reason)),
-        Err(_) => {
+        Err(panic) => {
+            let words = fault::last_words(panic.as_ref());
             return Err(damaged(
                 path,
-                "the store gave up reading its end".to_owned(),
+                format!("the store gave up reading its end{words}"),
             ));
         }
     };
     if marked.is_none() && tip.groups != 0 {
-        warn!("there is no valid high-water mark; a loss at the end of the log would not show");
+        let file = path.join("mark");
+        warn!(
+            "there is no valid high-water mark in {}: a loss at the end of the log would not show; \
+             compare with what you know of the last actions",
+            file.display()
+        );
     }
     // A process that was killed may have left records that never reached the device. They are in
     // the tree, so readers would see them: bring them to the device first.
     store.sync().map_err(io)?;
     mark.set(&tip).map_err(io)?;
+    if let Some(reason) = store.too_full(0) {
+        warn!("what is there can be read, but nothing new is taken: {reason}");
+    }
     Ok(Opened { store, mark, tip })
 }
 
@@ -94,13 +107,14 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sle
     let start = Instant::now();
     loop {
         let config = config.clone();
-        let error = match thread::spawn(move || config.open()).join() {
+        let error = match apart(path, move || config.open())? {
             Ok(Ok(db)) => return Ok(db),
             Ok(Err(error)) => error,
-            Err(_) => {
+            Err(panic) => {
+                let words = fault::last_words(panic.as_ref());
                 return Err(damaged(
                     path,
-                    "the store gave up opening its files".to_owned(),
+                    format!("the store gave up opening its files{words}"),
                 ));
             }
         };
@@ -117,9 +131,20 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sle
                 thread::sleep(Duration::from_millis(5));
             }
             sled::Error::Io(source) => return Err(open_error(path, source)),
-            other => return Err(damaged(path, other.to_string())),
+            other => return Err(damaged(path, fault::damage(&other))),
         }
     }
+}
+
+/// Runs it on a thread called [`OPENING_THREAD`]; the inner error is a panic.
+fn apart<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<thread::Result<T>, OpenError> {
+    let thread = thread::Builder::new().name(OPENING_THREAD.to_owned());
+    let thread = thread.spawn(work);
+    let thread = thread.map_err(|source| open_error(path, source))?;
+    Ok(thread.join())
 }
 
 /// Where the log ends, once its end was found to be whole.

@@ -1,62 +1,15 @@
 //! A full disk, on a small file system in memory. Needs the rights to mount.
 
+mod small;
+
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use holdpoint_storage::verify::verify_chain;
 use holdpoint_storage::{
     AppendError, Batch, EventLog, NewRecord, SledLog, SledOptions, StreamAppend, StreamId,
 };
 
-const MIB: u64 = 1024 * 1024;
-
-struct Small(PathBuf);
-
-impl Small {
-    #[expect(
-        clippy::print_stdout,
-        reason = "a test that could not run has to say so"
-    )]
-    fn mount(at: &Path, mib: u64) -> Option<Self> {
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"])
-            .arg(at)
-            .status();
-        if mounted.is_ok_and(|status| status.success()) {
-            return Some(Self(at.to_owned()));
-        }
-        println!("skipped: a small file system could not be mounted here");
-        None
-    }
-
-    fn grow(&self, mib: u64) {
-        let size = format!("remount,size={mib}m");
-        let grown = Command::new("mount")
-            .args(["-o", &size])
-            .arg(&self.0)
-            .status();
-        assert!(grown.expect("runs").success());
-    }
-
-    /// Fills what is left.
-    fn fill(&self) -> PathBuf {
-        let path = self.0.join("filler");
-        let mut file = fs::File::create(&path).expect("creates");
-        for size in [MIB, 4096] {
-            let block = vec![1; usize::try_from(size).expect("fits")];
-            while file.write_all(&block).is_ok() {}
-        }
-        path
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg("-l").arg(&self.0).status());
-    }
-}
+use small::{MIB, Small};
 
 fn last(log: &dyn EventLog) -> u64 {
     log.stats().expect("stats").last_position
