@@ -121,6 +121,7 @@ fn whole_or_told(path: &Path, records: &[Record]) -> bool {
 }
 
 /// `HOLDPOINT_DAMAGES` sets another number of rounds.
+#[expect(clippy::print_stdout, reason = "a failing seed has to be known")]
 fn damage(rounds: u64, harm: impl Fn(&mut Draw, &Path)) {
     let set = std::env::var("HOLDPOINT_DAMAGES")
         .ok()

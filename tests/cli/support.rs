@@ -1,7 +1,7 @@
 //! A folder to run the program in, a server, and a shop to call.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,17 +125,23 @@ impl Place {
 
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) url: String,
     log: PathBuf,
 }
 
 impl Server {
-    /// Starts `serve` on a free port of this machine.
+    /// Starts `serve` on a free port of this machine; it logs as much as it can.
     pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
+        let args = [&["--log", "trace"], args].concat();
+        Self::try_start(place, &args).unwrap_or_else(|run| panic!("it did not start: {run:?}"))
+    }
+
+    /// Starts `serve`, or answers how it ended where it does not serve.
+    pub(crate) fn try_start(place: &Place, args: &[&str]) -> Result<Self, Run> {
         let log = place.path("server.log");
         let mut child = place
-            .command(&["serve", "--listen", "127.0.0.1:0", "--log", "trace"])
+            .command(&["serve", "--listen", "127.0.0.1:0"])
             .args(args)
             .stdout(Stdio::piped())
             .stderr(fs::File::create(&log).expect("a log"))
@@ -144,11 +150,15 @@ impl Server {
         let mut line = String::new();
         let stdout = child.stdout.take().expect("piped");
         BufReader::new(stdout).read_line(&mut line).expect("UTF-8");
-        let url = line.trim().strip_prefix("listening on ");
-        let Some(url) = url.map(str::to_owned) else {
-            panic!("{line:?}: {}", fs::read_to_string(&log).unwrap_or_default());
-        };
-        Self { child, url, log }
+        if let Some(url) = line.trim().strip_prefix("listening on ") {
+            let url = url.to_owned();
+            return Ok(Self { child, url, log });
+        }
+        Err(Run {
+            code: child.wait().expect("it ends").code().expect("no signal"),
+            out: line,
+            err: fs::read_to_string(&log).expect("a log"),
+        })
     }
 
     /// Asks it to stop, waits, and answers its exit code and what it logged.
@@ -157,11 +167,12 @@ impl Server {
         let asked = Command::new("kill").args(["-TERM", &pid]).status();
         assert!(asked.expect("kill starts").success());
         let code = self.child.wait().expect("it ends").code();
-        let mut log = String::new();
-        fs::File::open(&self.log)
-            .and_then(|mut file| file.read_to_string(&mut log))
-            .expect("a log");
-        (code, log)
+        (code, self.logged())
+    }
+
+    /// What it has logged.
+    pub(crate) fn logged(&self) -> String {
+        fs::read_to_string(&self.log).expect("a log")
     }
 }
 
