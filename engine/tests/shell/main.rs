@@ -1,5 +1,6 @@
 //! The engine from its façade to a real shop on loopback.
 
+mod approved;
 mod crowds;
 mod doubt;
 mod following;

@@ -1,0 +1,80 @@
+//! `docs/COVERAGE.md` names tests that exist, and leaves no invariant out.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The first two cells of every row, without the heads of the tables.
+fn rows() -> Vec<(String, String)> {
+    let page = fs::read_to_string(root().join("docs/COVERAGE.md")).expect("the page is there");
+    let mut rows = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert_eq!(cells.len(), 3, "three cells: {line}");
+        assert!(!cells[2].is_empty(), "what does it show? {line}");
+        if cells[1] != "test" {
+            rows.push((cells[0].to_owned(), cells[1].to_owned()));
+        }
+    }
+    rows
+}
+
+/// The names of all functions with a test attribute right above them.
+fn tests_below(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
+        let path: PathBuf = entry.expect("the entry can be read").path();
+        if path.is_dir() {
+            tests_below(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).expect("the file is text");
+            let mut is_test = false;
+            for line in text.lines().map(str::trim) {
+                if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+                    is_test = true;
+                } else if let Some((_, rest)) = line.split_once("fn ").filter(|_| is_test) {
+                    let name = rest.split('(').next().unwrap_or_default();
+                    found.insert(name.to_owned());
+                    is_test = false;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_coverage_page_names_is_there() {
+    let mut tests = BTreeSet::new();
+    for folder in ["storage", "engine", "web", "cli", "tests"] {
+        tests_below(&root().join(folder), &mut tests);
+    }
+    let rows = rows();
+    assert!(rows.len() > 100, "{} rows", rows.len());
+    for (what, test) in rows {
+        if test == "—" {
+            continue;
+        }
+        let name = test.trim_matches('`');
+        assert!(
+            tests.contains(name),
+            "{what}: there is no test {name}; name the one that shows it now"
+        );
+    }
+}
+
+#[test]
+fn every_invariant_has_a_row() {
+    let named: BTreeSet<String> = rows()
+        .into_iter()
+        .filter_map(|(what, _)| what.split(' ').next().map(str::to_owned))
+        .collect();
+    for number in 1..=30 {
+        assert!(
+            named.contains(&format!("I{number}")),
+            "I{number} is missing"
+        );
+    }
+}
