@@ -43,6 +43,15 @@ fn says(run: &Run, words: &[&str]) {
     assert!(!run.err.contains("panicked"), "{}", run.err);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_that_the_program_makes_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::open();
+    let made = fs::metadata(desk.place.path("data")).expect("a folder");
+    assert_eq!(made.permissions().mode() & 0o777, 0o700);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_process_is_told_who_holds_the_folder_and_the_first_goes_on() -> Outcome {
     let desk = Desk::open();

@@ -58,7 +58,7 @@ impl Folder {
                     .to_owned(),
             });
         }
-        fs::create_dir_all(path).map_err(io)?;
+        create(path).map_err(io)?;
         refuse_foreign(path)?;
         let lock = lock(path)?;
         let folder = Self {
@@ -251,6 +251,15 @@ fn lock(path: &Path) -> Result<File, OpenError> {
         warn!("the lock file could not be given the number of this process: {error}");
     }
     Ok(file)
+}
+
+/// Makes the folder, where there is none, for the owner alone: it holds everybody's actions.
+fn create(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// Refuses a folder without a marker that holds anything but our own first files.
