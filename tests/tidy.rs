@@ -19,7 +19,7 @@ fn files(folder: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            if path.is_dir() && !name.starts_with('.') && name != "target" {
+            if path.is_dir() && !name.starts_with('.') {
                 folders.push(path);
             } else if endings.iter().any(|ending| name.ends_with(ending)) {
                 let text = fs::read_to_string(&path).expect("the file is text");
