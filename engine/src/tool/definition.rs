@@ -58,6 +58,7 @@ pub struct Tool {
 
 /// How a tool is executed.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each tool, never in lists")]
 pub enum Execute {
     /// By an HTTP call of the engine.
     Http(HttpCall),
