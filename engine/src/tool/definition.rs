@@ -58,7 +58,10 @@ pub struct Tool {
 
 /// How a tool is executed.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one for each tool, never in lists")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one for each tool, never in lists"
+)]
 pub enum Execute {
     /// By an HTTP call of the engine.
     Http(HttpCall),
