@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::kept;
 use crate::action::AttemptOutcome;
-use crate::canon::CanonicalJson;
 
 /// Why a closure did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +68,9 @@ impl Locals {
                 message: format!("no closure is registered under the name {name}"),
             };
         };
-        let running = tokio::spawn(closure(call));
+        // The closure itself may panic too, before there is a future: inside the task, not in ours.
+        let closure = Arc::clone(closure);
+        let running = tokio::spawn(async move { closure(call).await });
         let Ok(ended) = tokio::time::timeout(timeout, running).await else {
             return AttemptOutcome::Unknown {
                 http_status: None,
@@ -78,11 +80,11 @@ impl Locals {
         match ended {
             Ok(Ok(value)) => AttemptOutcome::Done {
                 http_status: None,
-                result: CanonicalJson::of(&value),
+                result: kept(&value),
             },
             Ok(Err(LocalError::Refused(message))) => AttemptOutcome::Refused {
                 http_status: None,
-                answer: CanonicalJson::of(&Value::String(message)),
+                answer: kept(&Value::String(message)),
             },
             Ok(Err(LocalError::NotDelivered(message))) => AttemptOutcome::NotDelivered { message },
             Ok(Err(LocalError::Unknown(message))) => AttemptOutcome::Unknown {

@@ -160,19 +160,25 @@ impl Body {
         let value = self
             .json()
             .unwrap_or_else(|| Value::String(String::from_utf8_lossy(bytes).into_owned()));
-        let whole = CanonicalJson::of(&value);
-        let length = whole.as_str().len();
-        if length <= EVIDENCE_BYTES_MAX {
-            return whole;
-        }
-        let mut end = EVIDENCE_BYTES_MAX / 2;
-        while !whole.as_str().is_char_boundary(end) {
-            end -= 1;
-        }
-        CanonicalJson::of(&serde_json::json!({
-            "cut": true,
-            "bytes": length,
-            "start": &whole.as_str()[..end],
-        }))
+        kept(&value)
     }
+}
+
+/// A value as evidence: what is longer than [`EVIDENCE_BYTES_MAX`] becomes an object that says how
+/// much was cut.
+pub(crate) fn kept(value: &Value) -> CanonicalJson {
+    let whole = CanonicalJson::of(value);
+    let length = whole.as_str().len();
+    if length <= EVIDENCE_BYTES_MAX {
+        return whole;
+    }
+    let mut end = EVIDENCE_BYTES_MAX / 2;
+    while !whole.as_str().is_char_boundary(end) {
+        end -= 1;
+    }
+    CanonicalJson::of(&serde_json::json!({
+        "cut": true,
+        "bytes": length,
+        "start": &whole.as_str()[..end],
+    }))
 }

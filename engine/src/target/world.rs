@@ -4,17 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::classify::{Rules, classify};
 use super::local::{LocalCall, Locals};
-use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target, secrets};
+use super::secrets::{self, Secrets};
+use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target};
 use crate::action::{AttemptOutcome, Finding, Rendered, SafetyClass, Snapshot};
 use crate::canon::CanonicalJson;
+use crate::limits::HEADER_BYTES_MAX;
 use crate::store::EngineTime;
 use crate::tool::{Context, Execute, HttpCall, Tool, resolve_etag};
 
 /// The longest that connecting may take: beyond it a host is down, not slow.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How much later than its time limit a call is given up, where it has not ended by itself.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The longest `ETag` that is taken: what is longer cannot be sent back.
+const ETAG_BYTES_MAX: usize = HEADER_BYTES_MAX;
 
 /// The longest state that is kept: an approver could not take in more, and every view holds it.
 pub(crate) const STATE_BYTES_MAX: usize = 256 * 1024;
@@ -53,7 +62,8 @@ impl World {
         if STATE_BYTES_MAX < CanonicalJson::of(&body).as_str().len() {
             return Err(format!("the state is longer than {STATE_BYTES_MAX} bytes"));
         }
-        Ok(Some(tool.snapshot(&body, answer.etag, time.now())))
+        let etag = answer.etag.filter(|etag| etag.len() <= ETAG_BYTES_MAX);
+        Ok(Some(tool.snapshot(&body, etag, time.now())))
     }
 
     /// Asks the source of truth.
@@ -70,15 +80,16 @@ impl World {
         };
         let rendered = tool.render_check(ctx).map_err(|error| error.message)?;
         let answer = self.read(tool, &check.http, &rendered).await?;
-        // These statuses speak of the way there or of our credential, not of the effect.
-        if matches!(answer.status, 300..=399 | 401 | 403 | 407 | 408 | 425 | 429 | 500..) {
+        // Only these can speak of the effect. All others speak of the way there, of our credential
+        // or of the question itself, and a rule such as `status == 200` would take them for a no.
+        if !matches!(answer.status, 200..=299 | 404 | 410) {
             return Err(format!("the check was answered with {}", answer.status));
         }
         let body = body_of(&answer).map_err(|why| format!("the answer of the check {why}"));
         let body = match body {
             Ok(body) => body,
             // A "not found" page need not be JSON; the rule may look at the status alone.
-            Err(_) if answer.status == 404 => Value::Null,
+            Err(_) if matches!(answer.status, 404 | 410) => Value::Null,
             Err(message) => return Err(message),
         };
         let evidence = answer.body.evidence();
@@ -101,8 +112,8 @@ impl World {
         args: &Value,
     ) -> AttemptOutcome {
         assert_eq!(tool.class, SafetyClass::Idempotent);
-        self.execute(tool, rendered, etag, args, "", tool.timeout)
-            .await
+        let until = Instant::now() + tool.timeout;
+        self.execute(tool, rendered, etag, args, "", until).await
     }
 
     /// Sends an attempt: the only function that sends what is not idempotent.
@@ -112,16 +123,23 @@ impl World {
         tool: &Tool,
         time: &EngineTime,
     ) -> AttemptOutcome {
-        let left = permit.send_deadline().since(time.now());
+        let not_delivered = |message: &str| AttemptOutcome::NotDelivered {
+            message: message.to_owned(),
+        };
+        let now = time.now();
+        let left = permit.send_deadline().since(now);
         if left.is_zero() {
-            return AttemptOutcome::NotDelivered {
-                message: "the time to send it was over before it could be sent".to_owned(),
-            };
+            return not_delivered("the time to send it was over before it could be sent");
         }
+        // The commit record may have taken long to become durable (invariant I9).
+        if permit.action().deadline().is_some_and(|end| end <= now) {
+            return not_delivered("the approval ended before it could be sent");
+        }
+        let until = Instant::now() + left;
         let proposal = &permit.action().proposal;
         let args = proposal.args.value();
         let key = &proposal.idempotency_key;
-        self.execute(tool, permit.request(), permit.etag(), &args, key, left)
+        self.execute(tool, permit.request(), permit.etag(), &args, key, until)
             .await
     }
 
@@ -132,7 +150,7 @@ impl World {
         etag: Option<&str>,
         args: &Value,
         key: &str,
-        timeout: Duration,
+        until: Instant,
     ) -> AttemptOutcome {
         let not_delivered = |message: String| AttemptOutcome::NotDelivered { message };
         match &tool.execute {
@@ -142,12 +160,12 @@ impl World {
                     args: args.clone(),
                     idempotency_key: key.to_owned(),
                 };
-                self.locals.call(name, call, timeout).await
+                self.locals.call(name, call, left(until)).await
             }
             Execute::Worker => not_delivered("a worker pulls the calls of this tool".to_owned()),
             Execute::Http(call) => {
-                let mut outgoing = match outgoing(call, rendered, timeout).await {
-                    Ok(outgoing) => outgoing,
+                let (mut outgoing, secrets) = match outgoing(call, rendered, until).await {
+                    Ok(prepared) => prepared,
                     Err(message) => return not_delivered(message),
                 };
                 if call.sends_state_etag() {
@@ -158,7 +176,7 @@ impl World {
                     add_content_type(&mut outgoing, rendered);
                 }
                 let if_match = has_header(&outgoing.headers, "if-match");
-                let seen = self.target.call(outgoing).await;
+                let seen = self.call(outgoing, &secrets, until).await;
                 let rules = Rules {
                     success: &tool.success,
                     refused: &tool.refused,
@@ -178,7 +196,8 @@ impl World {
         rendered: &Rendered,
     ) -> Result<Answer, String> {
         assert_eq!(rendered.method, "GET", "reading changes nothing");
-        let mut outgoing = outgoing(call, rendered, tool.timeout).await?;
+        let until = Instant::now() + tool.timeout;
+        let (mut outgoing, secrets) = outgoing(call, rendered, until).await?;
         // A cache could answer with what was true before.
         outgoing
             .headers
@@ -188,24 +207,56 @@ impl World {
                 .headers
                 .push(("Accept".to_owned(), "application/json".to_owned()));
         }
-        self.target
-            .call(outgoing)
-            .await
-            .map_err(|error| match error {
-                CallError::NotDelivered(message) | CallError::Unknown(message) => message,
-            })
+        let seen = self.call(outgoing, &secrets, until).await;
+        seen.map_err(|error| match error {
+            CallError::NotDelivered(message) | CallError::Unknown(message) => message,
+        })
     }
+
+    /// Makes one call. Nothing leaves once the time is over, nobody waits much longer than that,
+    /// and no secret comes back in the answer.
+    async fn call(
+        &self,
+        mut outgoing: Outgoing,
+        secrets: &Secrets,
+        until: Instant,
+    ) -> Result<Answer, CallError> {
+        outgoing.timeout = left(until);
+        if outgoing.timeout.is_zero() {
+            let message = "the time to send it was over before it could be sent";
+            return Err(CallError::NotDelivered(message.to_owned()));
+        }
+        outgoing.connect_timeout = CONNECT_TIMEOUT.min(outgoing.timeout);
+        let seen = tokio::time::timeout_at(until + GRACE, self.target.call(outgoing)).await;
+        let seen = seen.unwrap_or_else(|_| {
+            Err(CallError::Unknown(
+                "there was no answer in time".to_owned(),
+            ))
+        });
+        secrets.hide(seen)
+    }
+}
+
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now())
 }
 
 async fn outgoing(
     call: &HttpCall,
     rendered: &Rendered,
-    timeout: Duration,
-) -> Result<Outgoing, String> {
+    until: Instant,
+) -> Result<(Outgoing, Secrets), String> {
+    let mut secrets = Secrets::default();
     let secret_headers = match &call.auth {
-        Some(auth) => vec![secrets::header(auth).await?],
+        Some(auth) => {
+            // A file can be on a disk that does not answer.
+            let read = tokio::time::timeout_at(until, secrets::header(auth, &mut secrets)).await;
+            let name = &auth.secret().name;
+            vec![read.map_err(|_| format!("the secret {name} could not be read in time"))??]
+        }
         None => Vec::new(),
     };
+    let timeout = left(until);
     let mut outgoing = Outgoing {
         method: rendered.method.clone(),
         url: rendered.url.clone(),
@@ -217,7 +268,7 @@ async fn outgoing(
         timeout,
     };
     add_content_type(&mut outgoing, rendered);
-    Ok(outgoing)
+    Ok((outgoing, secrets))
 }
 
 fn add_content_type(outgoing: &mut Outgoing, rendered: &Rendered) {

@@ -4,6 +4,7 @@ mod approved;
 mod crowds;
 mod doubt;
 mod following;
+mod hostile;
 mod lives;
 mod restarts;
 mod shop;
