@@ -35,8 +35,8 @@ pub struct FaultyLog<L> {
 }
 
 struct Plan {
-    /// The next fault, and how many appends go well before it.
-    next: Option<(u64, Fault)>,
+    /// The next fault, how many appends go well before it, and how often it strikes.
+    next: Option<(u64, u64, Fault)>,
     /// Draws a fault for about one in `one_in` appends.
     drawn: Option<(Draw, u64)>,
     stopped: bool,
@@ -68,7 +68,12 @@ impl<L: EventLog> FaultyLog<L> {
 
     /// Sets the fault that strikes after `successes` more appends.
     pub fn fail_after(&self, successes: u64, fault: Fault) {
-        self.plan().next = Some((successes, fault));
+        self.fail_for(successes, 1, fault);
+    }
+
+    /// Sets a fault that strikes after `successes` more appends, `times` times in a row.
+    pub fn fail_for(&self, successes: u64, times: u64, fault: Fault) {
+        self.plan().next = Some((successes, times, fault));
     }
 
     /// Ends every fault that was set or drawn, and starts a stopped log again, as opening it again
@@ -106,12 +111,15 @@ impl<L: EventLog> FaultyLog<L> {
 impl Plan {
     fn strike(&mut self) -> Option<Fault> {
         let set = match &mut self.next {
-            Some((0, fault)) => {
+            Some((0, times, fault)) => {
                 let fault = *fault;
-                self.next = None;
+                *times = times.saturating_sub(1);
+                if *times == 0 {
+                    self.next = None;
+                }
                 Some(fault)
             }
-            Some((successes, _)) => {
+            Some((successes, _, _)) => {
                 *successes -= 1;
                 None
             }

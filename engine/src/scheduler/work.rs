@@ -18,8 +18,8 @@ pub(crate) const ENGINE: &str = "engine";
 /// How often an action is looked at again because it changed in the meantime.
 const CONFLICTS_MAX: u32 = 32;
 
-/// How often the result of an attempt is offered to a store that is full, and the wait in between.
-/// Afterwards the engine stops: the attempt is unknown at the next start, and is reconciled.
+/// How often the result of an attempt is offered to a store that is full while the engine stops, and
+/// the wait in between, always.
 const RECORD_TRIES: u32 = 20;
 const RECORD_WAIT: Duration = Duration::from_millis(250);
 
@@ -225,36 +225,54 @@ impl Work {
         self.record(id, attempt, outcome).await;
     }
 
-    async fn record(&self, id: ActionId, attempt: u32, outcome: AttemptOutcome) {
-        for _ in 0..RECORD_TRIES {
+    /// Stores how an attempt ended. A store that is full is offered it until there is room; when
+    /// the engine stops first, the attempt is unknown at the next start and is reconciled.
+    async fn record(&self, id: ActionId, attempt: u32, mut outcome: AttemptOutcome) {
+        let mut tries = 0;
+        loop {
             let wish = |at| Command::Record {
                 attempt,
                 outcome: outcome.clone(),
                 at,
             };
-            match self.store.act(id, ENGINE, wish).await {
+            let error = match self.store.act(id, ENGINE, wish).await {
                 Ok(_) => return,
-                Err(error) if self.store.stop.may_write().is_err() => {
-                    return tracing::error!(
-                        action.id = %id,
-                        error = &error as &dyn std::error::Error,
-                        "the result of attempt {attempt} of {id} was not stored; it is unknown \
-                         at the next start"
-                    );
+                Err(error) => error,
+            };
+            tries += 1;
+            let is_over = match &error {
+                CommitError::Unavailable(_) | CommitError::Conflict => {
+                    self.store.stop.may_write().is_err()
+                        || (self.store.stop.may_begin().is_err() && RECORD_TRIES <= tries)
                 }
-                Err(error) => {
-                    tracing::warn!(
-                        action.id = %id,
-                        error = &error as &dyn std::error::Error,
-                        "the result of attempt {attempt} of {id} is not stored yet"
-                    );
-                    tokio::time::sleep(RECORD_WAIT).await;
+                CommitError::TooLarge(_) => {
+                    outcome = AttemptOutcome::Unknown {
+                        http_status: None,
+                        message: "the answer was too large to be stored".to_owned(),
+                    };
+                    RECORD_TRIES <= tries
                 }
+                CommitError::Refused(_) | CommitError::ClaimTaken { .. } | CommitError::Missing => {
+                    true
+                }
+            };
+            if is_over {
+                return tracing::error!(
+                    action.id = %id,
+                    error = &error as &dyn std::error::Error,
+                    "the result of attempt {attempt} of {id} was not stored; it is unknown at the \
+                     next start"
+                );
             }
+            if tries.is_power_of_two() {
+                tracing::warn!(
+                    action.id = %id,
+                    error = &error as &dyn std::error::Error,
+                    "the result of attempt {attempt} of {id} is not stored yet"
+                );
+            }
+            tokio::time::sleep(RECORD_WAIT).await;
         }
-        self.store.stop.fail(&format!(
-            "the result of an attempt of {id} could not be stored; make room and start again"
-        ));
     }
 
     /// Asks the source of truth whether the last attempt took effect.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use holdpoint_storage::log::BODY_BYTES_MAX;
 use holdpoint_storage::{AppendError, Batch, Claim, IndexPut, StreamAppend};
 
 use super::codec::{self, CodecError};
@@ -18,6 +19,13 @@ const CONFLICTS_MAX: u32 = 512;
 
 /// Appends between two checkpoints of the totals: what a start after a crash has to count again.
 const CHECKPOINT_APPENDS: u64 = 20_000;
+
+/// What a new action leaves free in its view for all that may still be said about it: a state that
+/// grows, what moved in it, votes.
+const ROOM_OF_NEW: usize = 3 * 512 * 1024;
+
+/// What is left free when people vote and when a call leaves, so that its outcome can be stored.
+const ROOM_FOR_OUTCOME: usize = 512 * 1024;
 
 /// A command on its way into the log.
 pub(crate) struct Request {
@@ -149,17 +157,19 @@ impl Store {
             .collect::<Result<_, _>>()
             .map_err(too_large)?;
         let open = OpenKey::of(&view.action);
+        let puts = puts_of(
+            &view,
+            open.as_ref().filter(|open| old.as_ref() != Some(open)),
+        )
+        .map_err(too_large)?;
+        check_room(&puts, &events)?;
         let batch = Batch {
             streams: vec![StreamAppend {
                 stream: codec::stream_of(request.id),
                 expected,
                 records,
             }],
-            puts: puts_of(
-                &view,
-                open.as_ref().filter(|open| old.as_ref() != Some(open)),
-            )
-            .map_err(too_large)?,
+            puts,
             deletes: old
                 .filter(|old| open.as_ref() != Some(old))
                 .map(|old| (index::OPEN, old.bytes()))
@@ -243,6 +253,47 @@ impl Store {
         if let Err(error) = self.log.append(batch).await {
             tracing::warn!(%error, "the totals were not stored; the next start counts them again");
         }
+    }
+}
+
+/// Refuses what would leave no room for what must be stored later: an outcome that cannot be stored
+/// would stop the engine, at this start and at each that follows.
+fn check_room(puts: &[IndexPut], events: &[Event]) -> Result<(), CommitError> {
+    let room = events.iter().map(room_after).max().unwrap_or(0);
+    let bound = BODY_BYTES_MAX - room;
+    let longest = puts.iter().map(|put| put.value.len()).max().unwrap_or(0);
+    if bound < longest {
+        return Err(CommitError::TooLarge(format!(
+            "the action with its arguments, request and state would take {longest} bytes, at most \
+             {bound} can be kept"
+        )));
+    }
+    Ok(())
+}
+
+fn room_after(event: &Event) -> usize {
+    match event {
+        Event::Staged { .. } | Event::Accepted { .. } => ROOM_OF_NEW,
+        Event::VoteRecorded { .. } | Event::CommitRecorded { .. } | Event::Restaged { .. } => {
+            ROOM_FOR_OUTCOME
+        }
+        Event::Refused { .. }
+        | Event::Approved { .. }
+        | Event::Rejected { .. }
+        | Event::Expired { .. }
+        | Event::Withdrawn { .. }
+        | Event::Cancelled { .. }
+        | Event::Deferred { .. }
+        | Event::ReplanRequired { .. }
+        | Event::AttemptSucceeded { .. }
+        | Event::AttemptRefused { .. }
+        | Event::AttemptNotDelivered { .. }
+        | Event::AttemptUnknown { .. }
+        | Event::FoundDone { .. }
+        | Event::FoundNotDone { .. }
+        | Event::CheckInconclusive { .. }
+        | Event::Settled { .. }
+        | Event::LateAnswer { .. } => 0,
     }
 }
 

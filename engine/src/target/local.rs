@@ -11,6 +11,9 @@ use serde_json::Value;
 use super::kept;
 use crate::action::AttemptOutcome;
 
+/// The longest words of a closure that are kept, in characters.
+const MESSAGE_CHARS_MAX: usize = 500;
+
 /// Why a closure did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocalError {
@@ -86,15 +89,27 @@ impl Locals {
                 http_status: None,
                 answer: kept(&Value::String(message)),
             },
-            Ok(Err(LocalError::NotDelivered(message))) => AttemptOutcome::NotDelivered { message },
+            Ok(Err(LocalError::NotDelivered(message))) => AttemptOutcome::NotDelivered {
+                message: short(&message),
+            },
             Ok(Err(LocalError::Unknown(message))) => AttemptOutcome::Unknown {
                 http_status: None,
-                message,
+                message: short(&message),
             },
             Err(_) => AttemptOutcome::Unknown {
                 http_status: None,
                 message: "the closure ended without an answer".to_owned(),
             },
         }
+    }
+}
+
+/// Every view of an action holds the words of all its attempts.
+fn short(message: &str) -> String {
+    let mut chars = message.chars();
+    let start: String = chars.by_ref().take(MESSAGE_CHARS_MAX).collect();
+    match chars.count() {
+        0 => start,
+        more => format!("{start}… ({more} more characters)"),
     }
 }

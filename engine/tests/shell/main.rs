@@ -3,6 +3,7 @@
 mod approved;
 mod crowds;
 mod doubt;
+mod edges;
 mod following;
 mod hostile;
 mod lives;
