@@ -4,7 +4,8 @@
 //! replace both.
 
 use std::fmt;
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use bincode::{Decode, Encode};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -61,8 +62,15 @@ impl fmt::Display for Timestamp {
 
 /// Where the time comes from.
 pub trait Clock: Send + Sync + 'static {
-    /// The time now.
+    /// The time now, as the machine is set.
     fn now(&self) -> Timestamp;
+
+    /// How long it is since any fixed moment in this process, by a clock that nobody can set. The
+    /// engine's time goes on by it while [`Clock::now`] was set back; a clock that has none stands
+    /// still until then.
+    fn steady(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// The clock of the machine.
@@ -76,6 +84,11 @@ impl Clock for SystemClock {
     )]
     fn now(&self) -> Timestamp {
         Timestamp(Utc::now().timestamp_millis())
+    }
+
+    fn steady(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed()
     }
 }
 

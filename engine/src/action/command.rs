@@ -134,7 +134,8 @@ pub struct Revalidation {
     pub tool_digest: Option<Digest>,
     /// The request as it would be sent; none where it can no longer be made.
     pub request: Option<Rendered>,
-    /// What the approval would ask for now; used when the action is staged again.
+    /// What the approval would ask for now: the votes must suffice for that too, and it is what
+    /// holds when the action is staged again.
     pub requirement: Option<Requirement>,
     /// How sure the state will be.
     pub window: Window,

@@ -297,6 +297,7 @@ fn replan_code(reason: &ReplanReason) -> &'static str {
         ReplanReason::ToolChanged => "tool_changed",
         ReplanReason::RequestChanged => "request_changed",
         ReplanReason::VersionMoved => "version_moved",
+        ReplanReason::ApprovalOutgrown => "approval_outgrown",
     }
 }
 
@@ -306,6 +307,7 @@ fn replan_message(reason: &ReplanReason) -> Option<&str> {
         ReplanReason::StateMoved
         | ReplanReason::ToolChanged
         | ReplanReason::RequestChanged
-        | ReplanReason::VersionMoved => None,
+        | ReplanReason::VersionMoved
+        | ReplanReason::ApprovalOutgrown => None,
     }
 }

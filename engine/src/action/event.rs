@@ -20,6 +20,8 @@ pub enum ReplanReason {
     RequestChanged,
     /// The target answered 412: the version moved between the last read and the call.
     VersionMoved,
+    /// With the state as it is now, the rules ask for more people than have agreed.
+    ApprovalOutgrown,
 }
 
 impl ReplanReason {
@@ -38,6 +40,9 @@ impl ReplanReason {
             }
             Self::VersionMoved => {
                 "the target's version moved between the last read and the call".to_owned()
+            }
+            Self::ApprovalOutgrown => {
+                "the state now asks for more approvals than were given".to_owned()
             }
         }
     }

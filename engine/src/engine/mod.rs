@@ -96,8 +96,9 @@ impl Engine {
         }
         let inbox = Arc::new(Inbox::new());
         let log_time = time_of(log.as_ref()).map_err(|error| OpenError::Store(Box::new(error)))?;
-        let time = EngineTime::new(Arc::clone(&clock), log_time);
-        let store = Arc::new(Store::new(Arc::clone(&log), time, Arc::clone(&inbox)));
+        let time = Arc::new(EngineTime::new(clock, log_time));
+        let store = Store::new(Arc::clone(&log), Arc::clone(&time), Arc::clone(&inbox));
+        let store = Arc::new(store);
         store.tally.start(log.as_ref())?;
         let lost = recover(&store)
             .await
@@ -105,7 +106,7 @@ impl Engine {
         if 0 < lost {
             tracing::warn!("{lost} calls were on their way when the process stopped: now unknown");
         }
-        let identity = Identity::open(log, clock, Arc::clone(&entropy))
+        let identity = Identity::open(log, time, Arc::clone(&entropy))
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         let target = target.unwrap_or_else(|| Arc::new(HttpTarget::new(network)));
         let work = Arc::new(Work {

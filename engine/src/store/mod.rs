@@ -41,7 +41,7 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// The actions of one log.
 pub(crate) struct Store {
     pub(crate) log: Arc<dyn EventLog>,
-    pub(crate) time: EngineTime,
+    pub(crate) time: Arc<EngineTime>,
     pub(crate) tally: Tally,
     pub(crate) waiters: Waiters,
     pub(crate) stop: Stop,
@@ -55,7 +55,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// A store over an open log; its tally is still empty.
-    pub(crate) fn new(log: Arc<dyn EventLog>, time: EngineTime, inbox: Arc<Inbox>) -> Self {
+    pub(crate) fn new(log: Arc<dyn EventLog>, time: Arc<EngineTime>, inbox: Arc<Inbox>) -> Self {
         Self {
             log,
             time,

@@ -1,29 +1,131 @@
-//! The time of the engine: the injected clock, made so that it never goes back (invariant I9).
+//! The time of the engine: the injected clock, made so that it never goes back and never stands still
+//! (invariant I9).
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::time::{Clock, Timestamp};
 
 /// A clock that never goes back, not across a restart either: it starts at the time of the log's
-/// last record.
+/// last record. While the machine's clock is behind, it goes on at the pace of the steady clock, so
+/// that a clock that was set back lengthens no deadline and holds up nothing that is due.
 pub(crate) struct EngineTime {
     clock: Arc<dyn Clock>,
-    latest: AtomicI64,
+    anchor: Mutex<Anchor>,
+}
+
+/// A moment by both clocks.
+struct Anchor {
+    at: Timestamp,
+    steady: Duration,
 }
 
 impl EngineTime {
     /// Time that starts no earlier than `log_time`.
     pub(crate) fn new(clock: Arc<dyn Clock>, log_time: Timestamp) -> Self {
-        Self {
-            clock,
-            latest: AtomicI64::new(log_time.0),
+        let behind = log_time.since(clock.now());
+        if Duration::from_mins(1) < behind {
+            tracing::warn!(
+                "the machine's clock is {} s behind the last record of the log; the engine's time \
+                 goes on from there. If the clock is right now, it was wrong before",
+                behind.as_secs()
+            );
         }
+        let anchor = Mutex::new(Anchor {
+            at: log_time,
+            steady: clock.steady(),
+        });
+        Self { clock, anchor }
     }
 
     /// Now; never earlier than any answer before.
     pub(crate) fn now(&self) -> Timestamp {
-        let now = self.clock.now().0;
-        Timestamp(self.latest.fetch_max(now, Ordering::AcqRel).max(now))
+        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        let (set, steady) = (self.clock.now(), self.clock.steady());
+        let least = anchor.at.plus(steady.saturating_sub(anchor.steady));
+        if least < set {
+            *anchor = Anchor { at: set, steady };
+        }
+        least.max(set)
+    }
+}
+
+impl Clock for EngineTime {
+    fn now(&self) -> Timestamp {
+        Self::now(self)
+    }
+
+    fn steady(&self) -> Duration {
+        self.clock.steady()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Hands {
+        set: AtomicI64,
+        steady: AtomicU64,
+    }
+
+    impl Hands {
+        fn pass(&self, millis: u64) {
+            self.steady.fetch_add(millis, Ordering::SeqCst);
+            self.step(i64::try_from(millis).expect("a short time"));
+        }
+
+        fn step(&self, millis: i64) {
+            self.set.fetch_add(millis, Ordering::SeqCst);
+        }
+    }
+
+    impl Clock for Hands {
+        fn now(&self) -> Timestamp {
+            Timestamp(self.set.load(Ordering::SeqCst))
+        }
+
+        fn steady(&self) -> Duration {
+            Duration::from_millis(self.steady.load(Ordering::SeqCst))
+        }
+    }
+
+    #[test]
+    fn i09_a_clock_that_is_set_back_lengthens_no_deadline_and_stops_nothing() {
+        let hands = Arc::new(Hands::default());
+        hands.step(1_000_000);
+        let time = EngineTime::new(hands.clone(), Timestamp(0));
+        assert_eq!(time.now(), Timestamp(1_000_000));
+        hands.step(-900_000);
+        assert_eq!(time.now(), Timestamp(1_000_000));
+        hands.pass(500);
+        assert_eq!(time.now(), Timestamp(1_000_500));
+        hands.step(900_000);
+        assert_eq!(time.now(), Timestamp(1_000_500));
+        hands.pass(10);
+        assert_eq!(time.now(), Timestamp(1_000_510));
+        hands.step(5_000);
+        assert_eq!(time.now(), Timestamp(1_005_510), "forward it follows");
+    }
+
+    #[test]
+    fn i09_a_log_from_the_future_does_not_stop_the_time() {
+        let hands = Arc::new(Hands::default());
+        let time = EngineTime::new(hands.clone(), Timestamp(i64::from(i32::MAX)));
+        hands.pass(1_234);
+        assert_eq!(time.now(), Timestamp(i64::from(i32::MAX) + 1_234));
+    }
+
+    #[test]
+    fn i09_the_end_of_time_is_no_overflow() {
+        let hands = Arc::new(Hands::default());
+        let time = EngineTime::new(hands.clone(), Timestamp(i64::MAX));
+        hands.pass(u64::from(u32::MAX));
+        assert_eq!(time.now(), Timestamp(i64::MAX));
+        let time = EngineTime::new(hands, Timestamp(i64::MIN));
+        assert_eq!(time.now(), Timestamp(i64::from(u32::MAX)));
     }
 }

@@ -121,8 +121,10 @@ fn plain(address: IpAddr) -> IpAddr {
         IpAddr::V4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
     };
     match v6.segments() {
-        // Mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96), 6to4 (2002::/16).
+        // Mapped (::ffff:0:0/96), translated (::ffff:0:0:0/96), NAT64 (64:ff9b::/96), 6to4
+        // (2002::/16).
         [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => embedded(high, low),
         // Compatible (::/96), but for :: and ::1.
@@ -159,7 +161,15 @@ fn kind_of_v6(address: Ipv6Addr) -> AddressKind {
     } else if address.segments() == [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254] {
         // The metadata service of a large cloud lives in a private range.
         AddressKind::Forbidden
-    } else if address.is_loopback() || address.is_unique_local() {
+    } else if matches!(address.segments(), [0x2001, 0, ..]) {
+        // Teredo: leads to an IPv4 address that is hidden in it.
+        AddressKind::Forbidden
+    } else if address.is_loopback()
+        || address.is_unique_local()
+        // Site-local, and the NAT64 prefix for local use: whatever the network makes of them.
+        || (address.segments()[0] & 0xffc0) == 0xfec0
+        || matches!(address.segments(), [0x64, 0xff9b, 1, ..])
+    {
         AddressKind::Local
     } else {
         AddressKind::Public
@@ -182,6 +192,8 @@ mod tests {
             "64:ff9b::a9fe:a9fe",
             "2002:a9fe:a9fe::1",
             "::169.254.169.254",
+            "::ffff:0:169.254.169.254",
+            "2001:0:a9fe:a9fe::1",
             "fd00:ec2::254",
             "fe80::1",
             "0.0.0.0",
@@ -203,6 +215,8 @@ mod tests {
             "10.2.3.4",
             "192.168.0.1",
             "fd12::1",
+            "fec0::1",
+            "64:ff9b:1::a00:1",
             "::ffff:10.2.3.4",
         ] {
             let address: IpAddr = text.parse().expect("an address");

@@ -88,10 +88,7 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// The header that proves who we are, or why there is none. The text names the file, never what is
 /// in it. What was read is added to `secrets`.
-pub(super) async fn header(
-    auth: &Auth,
-    secrets: &mut Secrets,
-) -> Result<(String, Hidden), String> {
+pub(super) async fn header(auth: &Auth, secrets: &mut Secrets) -> Result<(String, Hidden), String> {
     let secret = read(auth.secret()).await?;
     secrets.add(secret.expose());
     let authorization = |value: String| ("Authorization".to_owned(), Hidden::new(value));

@@ -228,11 +228,8 @@ impl World {
         }
         outgoing.connect_timeout = CONNECT_TIMEOUT.min(outgoing.timeout);
         let seen = tokio::time::timeout_at(until + GRACE, self.target.call(outgoing)).await;
-        let seen = seen.unwrap_or_else(|_| {
-            Err(CallError::Unknown(
-                "there was no answer in time".to_owned(),
-            ))
-        });
+        let seen = seen
+            .unwrap_or_else(|_| Err(CallError::Unknown("there was no answer in time".to_owned())));
         secrets.hide(seen)
     }
 }

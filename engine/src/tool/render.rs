@@ -56,6 +56,11 @@ impl Tool {
         self.labels.iter().filter_map(label).collect()
     }
 
+    /// The names of all labels that the definition makes, whether a call has them or not.
+    pub fn label_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.labels.iter().map(|path| path.join("."))
+    }
+
     /// The idempotency key: printable ASCII, different for different values of its fields (I15).
     ///
     /// What separates the fields of the template is escaped inside them. Two tools may

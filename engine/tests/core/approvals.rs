@@ -3,6 +3,7 @@
 use holdpoint_engine::action::{Command, Phase, Refusal, SafetyClass, Status};
 use holdpoint_engine::approval::{Ineligible, Requirement, Vote, Voter};
 use holdpoint_engine::canon::Digest;
+use holdpoint_engine::time::Timestamp;
 
 use crate::given::{
     Case, DEADLINE, HOUR, T0, approve, at, ballot, commit, found, need, person, proposal, reject,
@@ -306,4 +307,25 @@ fn incident_45_a_moved_state_makes_a_new_revision_that_old_votes_do_not_reach() 
     let stale = case.when(approve("ben", at(3)));
     assert_eq!(stale, Err(Refusal::StaleDigest { revision: 2 }));
     assert!(T0 < case.action.updated_at);
+}
+
+#[test]
+fn incident_42_a_state_that_asks_for_more_people_ends_the_approval() {
+    let case = Case::staged().then(approve("ana", at(1)));
+    let mut more = found();
+    more.requirement = Some(requirement(vec![need(1, &[]), need(2, &["finance"])]));
+    let outgrown = case.then(commit_on(more.clone(), at(2)));
+    assert_eq!(outgrown.action.status(), Status::ReplanRequired);
+    let two = two_needed()
+        .then(approve("ana", at(1)))
+        .then(approve("ben", at(2)));
+    assert_eq!(
+        two.then(commit_on(more, at(3))).action.status(),
+        Status::Executing,
+        "whoever agreed suffices for the new rules too"
+    );
+}
+
+fn commit_on(revalidation: holdpoint_engine::action::Revalidation, at: Timestamp) -> Command {
+    Command::Commit { revalidation, at }
 }

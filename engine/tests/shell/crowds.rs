@@ -77,7 +77,12 @@ async fn i04_a_hundred_votes_of_all_kinds_have_one_outcome() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn incident_98_the_same_submission_fifty_times_at_once_is_one_action() {
-    let scene = Arc::new(Scene::open().await);
+    let mut scene = Scene::open().await;
+    let mut file = scene.shop.tools();
+    // However busy the machine is.
+    file["tools"]["issue_refund"]["execute"]["timeout"] = json!("60s");
+    scene.restart_with(&file).await;
+    let scene = Arc::new(scene);
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let scene = Arc::clone(&scene);
@@ -176,7 +181,8 @@ async fn an_approval_does_not_wait_behind_five_thousand_submissions() {
         tasks.spawn(async move {
             for number in 0..250 {
                 let reference = format!("{worker}-{number}");
-                scene.submit("write_once", refund_of(1, &reference)).await;
+                // Of nothing, so that the approved state does not move.
+                scene.submit("write_once", refund_of(0, &reference)).await;
             }
         });
     }

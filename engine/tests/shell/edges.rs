@@ -44,7 +44,9 @@ async fn i10_a_closure_that_panics_or_says_too_much_is_no_harm() {
             Ok(json!(1))
         })
         .with("talks", |_| async { Ok(json!("x".repeat(5_000_000))) })
-        .with("complains", |_| async { Err(LocalError::Unknown("y".repeat(5_000_000))) });
+        .with("complains", |_| async {
+            Err(LocalError::Unknown("y".repeat(5_000_000)))
+        });
     let options = Options {
         locals,
         ..Options::default()
@@ -110,7 +112,10 @@ async fn i27_a_secret_that_cannot_be_read_in_time_ends_the_attempt() {
     let scene = scene_of(&tools, Options::default()).await;
     let view = scene.submit("pay", json!({})).await;
     let ended = scene.until(view.action.id, Status::Failed).await;
-    assert_eq!(ended.action.attempts[0].result, Some(AttemptResult::NotDone));
+    assert_eq!(
+        ended.action.attempts[0].result,
+        Some(AttemptResult::NotDone)
+    );
     // Lets the reader go.
     std::fs::write(&pipe, "x").expect("somebody reads");
     assert_eq!(shop.posts(), 0);
@@ -188,4 +193,42 @@ async fn i23_a_result_waits_for_room_on_the_disk_and_nobody_has_to_help() {
     scene.until(id, Status::Succeeded).await;
     assert!(scene.engine.ready().is_ok(), "it goes on");
     assert_eq!((scene.shop.posts(), scene.shop.done()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn incident_42_a_rule_on_a_field_that_is_not_watched_holds_at_the_call_too() {
+    let shop = Shop::open().await;
+    let mut file = shop.tools();
+    let tool = &mut file["tools"]["issue_refund"];
+    tool["state"]["watch"] = json!(["/status"]);
+    tool["approval"] = json!({ "rules": [
+        { "when": "state.refundable_minor < 3000", "required": 2, "reason": "little is left" },
+    ] });
+    let log = Arc::new(MemoryLog::new());
+    let scene = Scene {
+        engine: open(log.clone(), &file, None).await,
+        shop,
+        log,
+        clock: None,
+    };
+    let staged = scene.staged("issue_refund", 100).await;
+    scene.shop.moves();
+    scene.approve(&alice(), &staged).await;
+    scene.until(staged.action.id, Status::ReplanRequired).await;
+    assert_eq!(scene.shop.posts(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i14_a_label_of_the_tool_cannot_be_set_where_the_arguments_leave_it_out() {
+    let tools = json!({ "tools": { "pay": {
+        "safetyClass": "write-once-checkable", "labels": ["order_id"],
+    } } });
+    let scene = scene_of(&tools, Options::default()).await;
+    let mut wish = submission("pay", json!({ "a": 1 }));
+    wish.labels.insert("order_id".to_owned(), "8812".to_owned());
+    let refused = scene.engine.submit(&service(), wish).await;
+    assert!(
+        matches!(refused, Err(SubmitError::Invalid(_))),
+        "{refused:?}"
+    );
 }

@@ -107,35 +107,100 @@ fn manners() -> Vec<Manner> {
         Manner::new("a byte now and then", "HTTP/1.1 2", Status::Unknown).then_ever("0", 300),
         Manner::new("silence", "", Status::Unknown).then_silence(),
         Manner::new("a closed stream", "", Status::Unknown),
-        Manner::new("silence in the body", format!("{head}content-length: 9\r\n\r\n{{"), Status::Unknown)
-            .then_silence(),
-        Manner::new("a close after the headers", format!("{head}content-length: 9\r\n\r\n"), Status::Unknown),
-        Manner::new("a length of gigabytes", format!("{head}content-length: 9999999999\r\n\r\n{{}}"), Status::Unknown)
-            .then_silence(),
-        Manner::new("two lengths", format!("{head}content-length: 3\r\ncontent-length: 9\r\n\r\n{{}}"), Status::Unknown),
-        Manner::new("a cut chunk", format!("{chunked}ff\r\n{{\"id\":1}}"), Status::Unknown),
         Manner::new(
-            "a packed body",
-            [format!("{head}content-encoding: gzip\r\ncontent-length: 10\r\n\r\n").as_bytes(),
-             &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]].concat(),
+            "silence in the body",
+            format!("{head}content-length: 9\r\n\r\n{{"),
+            Status::Unknown,
+        )
+        .then_silence(),
+        Manner::new(
+            "a close after the headers",
+            format!("{head}content-length: 9\r\n\r\n"),
             Status::Unknown,
         ),
-        Manner::new("no UTF-8", [format!("{head}content-length: 2\r\n\r\n").as_bytes(), &[0xff, 0xfe]].concat(), Status::Unknown),
+        Manner::new(
+            "a length of gigabytes",
+            format!("{head}content-length: 9999999999\r\n\r\n{{}}"),
+            Status::Unknown,
+        )
+        .then_silence(),
+        Manner::new(
+            "two lengths",
+            format!("{head}content-length: 3\r\ncontent-length: 9\r\n\r\n{{}}"),
+            Status::Unknown,
+        ),
+        Manner::new(
+            "a cut chunk",
+            format!("{chunked}ff\r\n{{\"id\":1}}"),
+            Status::Unknown,
+        ),
+        Manner::new(
+            "a packed body",
+            [
+                format!("{head}content-encoding: gzip\r\ncontent-length: 10\r\n\r\n").as_bytes(),
+                &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3],
+            ]
+            .concat(),
+            Status::Unknown,
+        ),
+        Manner::new(
+            "no UTF-8",
+            [
+                format!("{head}content-length: 2\r\n\r\n").as_bytes(),
+                &[0xff, 0xfe],
+            ]
+            .concat(),
+            Status::Unknown,
+        ),
         Manner::new("another form", whole("{\"other\":1}"), Status::Unknown),
         Manner::new("a page", whole("<html>id</html>"), Status::Unknown),
         Manner::new("a key twice", whole("{\"id\":1,\"id\":2}"), Status::Unknown),
         Manner::new("deep nesting", whole(&"[".repeat(100_000)), Status::Unknown),
-        Manner::new("no content", "HTTP/1.1 204 No Content\r\n\r\n", Status::Unknown),
-        Manner::new("news for ever", "", Status::Unknown).then_ever("HTTP/1.1 103 Early Hints\r\n\r\n", 5),
-        Manner::new("other protocols", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", Status::Unknown)
-            .then_silence(),
-        Manner::new("headers for ever", head, Status::Unknown).then_ever("x: yyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n", 1),
+        Manner::new(
+            "no content",
+            "HTTP/1.1 204 No Content\r\n\r\n",
+            Status::Unknown,
+        ),
+        Manner::new("news for ever", "", Status::Unknown)
+            .then_ever("HTTP/1.1 103 Early Hints\r\n\r\n", 5),
+        Manner::new(
+            "other protocols",
+            "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+            Status::Unknown,
+        )
+        .then_silence(),
+        Manner::new("headers for ever", head, Status::Unknown)
+            .then_ever("x: yyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n", 1),
         Manner::new("no HTTP", "SSH-2.0-OpenSSH_9.0\r\n", Status::Unknown).then_silence(),
-        Manner::new("an odd status", "HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n", Status::Unknown),
-        Manner::new("a redirect", "HTTP/1.1 307 Go\r\nlocation: http://127.0.0.1:1/?token=canary\r\ncontent-length: 0\r\n\r\n", Status::Unknown),
-        Manner::new("an answer and a half", [whole("{\"id\":1}"), whole("{\"id\":2}")].concat(), Status::Succeeded),
-        Manner::new("news and an answer", ["HTTP/1.1 100 Continue\r\n\r\n".to_owned(), whole("{\"id\":1}")].concat(), Status::Succeeded),
-        Manner::new("a refusal with a broken body", "HTTP/1.1 400 No\r\ncontent-length: 100\r\n\r\nno", Status::Failed),
+        Manner::new(
+            "an odd status",
+            "HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n",
+            Status::Unknown,
+        ),
+        Manner::new(
+            "a redirect",
+            "HTTP/1.1 307 Go\r\nlocation: http://127.0.0.1:1/?token=canary\r\ncontent-length: 0\r\n\r\n",
+            Status::Unknown,
+        ),
+        Manner::new(
+            "an answer and a half",
+            [whole("{\"id\":1}"), whole("{\"id\":2}")].concat(),
+            Status::Succeeded,
+        ),
+        Manner::new(
+            "news and an answer",
+            [
+                "HTTP/1.1 100 Continue\r\n\r\n".to_owned(),
+                whole("{\"id\":1}"),
+            ]
+            .concat(),
+            Status::Succeeded,
+        ),
+        Manner::new(
+            "a refusal with a broken body",
+            "HTTP/1.1 400 No\r\ncontent-length: 100\r\n\r\nno",
+            Status::Failed,
+        ),
     ]
 }
 
@@ -165,11 +230,24 @@ async fn i02_a_target_that_answers_badly_is_called_once_and_never_believed() {
     }
     for ((_, what, expected, count), id) in scenes.iter().zip(ids) {
         let ended = scene
-            .until_that(id, |view| view.action.attempts.iter().any(|attempt| attempt.result.is_some()))
+            .until_that(id, |view| {
+                view.action
+                    .attempts
+                    .iter()
+                    .any(|attempt| attempt.result.is_some())
+            })
             .await;
-        assert_eq!(ended.action.status(), *expected, "{what}: {:?}", ended.action);
+        assert_eq!(
+            ended.action.status(),
+            *expected,
+            "{what}: {:?}",
+            ended.action
+        );
         assert_eq!(count.load(Ordering::SeqCst), 1, "{what}");
-        assert!(!format!("{ended:?}").contains("canary"), "{what}: {ended:?}");
+        assert!(
+            !format!("{ended:?}").contains("canary"),
+            "{what}: {ended:?}"
+        );
     }
 }
 
@@ -185,7 +263,12 @@ async fn i16_a_target_that_repeats_our_credential_does_not_bring_it_into_the_log
     let folder = tempfile::tempdir().expect("a folder");
     let secret = folder.path().join("token");
     std::fs::write(&secret, format!("{CANARY}\n")).expect("a secret");
-    for (status, quoted) in [("200 OK", true), ("200 OK", false), ("400 No", true), ("500 Oh", false)] {
+    for (status, quoted) in [
+        ("200 OK", true),
+        ("200 OK", false),
+        ("400 No", true),
+        ("500 Oh", false),
+    ] {
         let body = if quoted {
             format!("{{\"id\":1,\"headers\":{{\"authorization\":\"Bearer {CANARY}\"}}}}")
         } else {
@@ -197,7 +280,8 @@ async fn i16_a_target_that_repeats_our_credential_does_not_bring_it_into_the_log
         );
         let (address, _) = serve(Manner::new("an echo", first, Status::Unknown)).await;
         let mut echo = tool(address);
-        echo["execute"]["http"]["auth"] = json!({ "bearer": { "file": secret.to_str().expect("a path") } });
+        echo["execute"]["http"]["auth"] =
+            json!({ "bearer": { "file": secret.to_str().expect("a path") } });
         let log: Arc<MemoryLog> = Arc::new(MemoryLog::new());
         let engine = open(log.clone(), &json!({ "tools": { "echo": echo } }), None).await;
         let scene = Scene {
@@ -208,15 +292,25 @@ async fn i16_a_target_that_repeats_our_credential_does_not_bring_it_into_the_log
         };
         let view = scene.submit("echo", json!({ "a": 1 })).await;
         let ended = scene
-            .until_that(view.action.id, |view| view.action.attempts.iter().any(|attempt| attempt.result.is_some()))
+            .until_that(view.action.id, |view| {
+                view.action
+                    .attempts
+                    .iter()
+                    .any(|attempt| attempt.result.is_some())
+            })
             .await;
         let told = format!("{:?}", ended.action);
         assert!(!told.contains(CANARY), "{told}");
         let bytes = all_bytes(scene.log.as_ref());
-        let found = bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
+        let found = bytes
+            .windows(CANARY.len())
+            .any(|part| part == CANARY.as_bytes());
         assert!(!found, "{status}: the log holds the credential");
         if let Phase::Failed(FailReason::TargetRefused { answer }) = &ended.action.phase {
-            assert!(answer.as_str().contains("id"), "the rest is kept: {answer:?}");
+            assert!(
+                answer.as_str().contains("id"),
+                "the rest is kept: {answer:?}"
+            );
         }
     }
 }

@@ -126,7 +126,15 @@ fn mismatch(action: &Action, found: &Revalidation) -> Option<ReplanReason> {
     }
     let shown = action.request.as_ref().map(|request| request.digest);
     let sent = found.request.as_ref().map(|request| request.digest);
-    (shown != sent || sent.is_none()).then_some(ReplanReason::RequestChanged)
+    if shown != sent || sent.is_none() {
+        return Some(ReplanReason::RequestChanged);
+    }
+    // Rules may look at more of the state than is watched, and conditions let it move.
+    let (Some(approval), Some(now)) = (&action.approval, &found.requirement) else {
+        return None;
+    };
+    (approval::tally(now, &approval.votes) != Tally::Approved)
+        .then_some(ReplanReason::ApprovalOutgrown)
 }
 
 /// The world moved: the end of this action, or a new revision where the tool asks for that.
@@ -138,7 +146,9 @@ fn moved(
     at: Timestamp,
 ) -> Event {
     let by_state = match &reason {
-        ReplanReason::StateMoved | ReplanReason::RequestChanged => true,
+        ReplanReason::StateMoved
+        | ReplanReason::RequestChanged
+        | ReplanReason::ApprovalOutgrown => true,
         // New votes cannot help a call that its own tool forbids, or a tool that is another one.
         ReplanReason::PreconditionFailed(_)
         | ReplanReason::ToolChanged

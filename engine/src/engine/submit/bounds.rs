@@ -59,11 +59,9 @@ pub(super) fn check(submission: &Submission) -> Result<(), SubmitError> {
 
 /// Labels of the submission stand beside those of the tool, never in their place.
 pub(super) fn check_labels(tool: &Tool, submission: &Submission) -> Result<(), SubmitError> {
-    let own = tool.labels(&submission.args);
-    match submission
-        .labels
-        .keys()
-        .find(|name| own.contains_key(*name))
+    match tool
+        .label_names()
+        .find(|name| submission.labels.contains_key(name))
     {
         Some(name) => Err(SubmitError::Invalid(format!(
             "the label {name} is made from the arguments and cannot be set"
