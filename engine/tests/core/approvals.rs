@@ -84,8 +84,10 @@ fn needs_of_different_groups_must_each_be_met() {
 #[test]
 fn a_rejection_needs_a_reason_and_ends_it() {
     let case = Case::staged();
-    let silent = ballot("ana", Vote::Reject, Some("  "), at(1));
-    assert_eq!(case.when(silent), Err(Refusal::ReasonRequired));
+    for silent in ["  ", "\u{200b}\u{2060}", "\u{3164}", "\u{202e}.", "--"] {
+        let silent = ballot("ana", Vote::Reject, Some(silent), at(1));
+        assert_eq!(case.when(silent), Err(Refusal::ReasonRequired));
+    }
     let case = case.then(reject("ana", at(1)));
     assert_eq!(case.action.status(), Status::Rejected);
     let late = case.when(approve("ben", at(2)));

@@ -54,7 +54,7 @@ pub(super) fn vote(action: &Action, ballot: Ballot, at: Timestamp) -> Result<Vec
         return Err(Refusal::StaleSnapshot);
     }
     let reason = reason.filter(|reason| !reason.trim().is_empty());
-    if vote == Vote::Reject && reason.is_none() {
+    if vote == Vote::Reject && !reason.as_deref().is_some_and(has_words) {
         return Err(Refusal::ReasonRequired);
     }
     let by = voter.id.clone();
@@ -181,7 +181,7 @@ pub(super) fn settle(
             status: action.status(),
         });
     };
-    if reason.trim().is_empty() {
+    if !has_words(&reason) {
         return Err(Refusal::ReasonRequired);
     }
     let requester = action.proposal.caller.requester();
@@ -215,4 +215,11 @@ fn last_attempt(action: &Action) -> u32 {
         "an unknown outcome belongs to an attempt"
     );
     attempt.map_or(0, |attempt| attempt.number)
+}
+
+/// Whether a reason says anything: blanks, signs and letters without ink do not.
+fn has_words(reason: &str) -> bool {
+    reason.chars().any(|c| {
+        c.is_alphanumeric() && !matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+    })
 }
