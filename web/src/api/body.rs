@@ -118,6 +118,12 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<Body<T>, Problem> {
             detail,
         )])
     })?;
+    if !json.is_object() {
+        // A list would be taken for the members in their order.
+        let detail = "the body must be a JSON object: {…}";
+        let mistake = FieldError::new("", "wrong_type", detail);
+        return Err(Problem::new(Code::InvalidRequest, detail).at(vec![mistake]));
+    }
     let value = serde_path_to_error::deserialize(&json).map_err(|error| {
         let mistake = mistake(&pointer(error.path()), &error.inner().to_string());
         Problem::new(Code::InvalidRequest, mistake.detail.clone()).at(vec![mistake])
@@ -194,6 +200,20 @@ mod tests {
     fn incident_50_a_body_cannot_name_who_votes() {
         let body = r#"{"vote":"approve","digest":"d","revision":1,"person":"per_1"}"#;
         assert_eq!(refused::<Decision>(body).errors[0].code, "unknown_field");
+    }
+
+    #[test]
+    fn i13_a_list_is_not_taken_for_the_members_in_their_order() {
+        for text in [
+            r#"["note",{"text":"x"},null,{},null]"#,
+            r#"["approve",null,"d",1,null]"#,
+            "null",
+            "\"note\"",
+        ] {
+            let problem = refused::<Submission>(text);
+            assert_eq!(problem.code, Code::InvalidRequest, "{text}");
+            assert_eq!(refused::<Decision>(text).errors[0].code, "wrong_type");
+        }
     }
 
     #[test]
