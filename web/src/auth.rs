@@ -4,8 +4,9 @@
 //!   session token (`hps_…`). For `/v1`.
 //! * [`Browser`]: a person with the session cookie. For pages.
 //!
-//! A request with an `Authorization` header never falls back to its cookie: such requests are not
-//! checked for their origin, since no other site can make a browser send that header.
+//! An API request with an `Authorization` header never falls back to its cookie: such requests are
+//! not checked for their origin, since no other site can make a browser send them. Pages ignore
+//! that header, which a proxy in front may have asked for, and are always checked.
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use holdpoint_engine::identity::{AuthError, Principal, Secret, Session, SessionKind};
@@ -39,8 +40,45 @@ pub struct Bearer {
 
 /// The principal behind a bearer token or, without one, behind the session cookie. Only for what
 /// pages read: a request that changes something takes one or the other.
-#[derive(Clone, Debug)]
-pub struct Viewer(pub Principal);
+#[derive(Clone)]
+pub struct Viewer {
+    /// Who it is, with what they could do when the request came.
+    pub principal: Principal,
+    credential: Credential,
+}
+
+/// What somebody proved with who they are.
+#[derive(Clone)]
+enum Credential {
+    Bearer(Secret),
+    Cookie(Secret),
+}
+
+impl Viewer {
+    /// Whether the credential still stands for the same principal with the same roles, groups and
+    /// scopes. For answers that go on for longer than a moment: what was taken away since is not
+    /// shown any more.
+    pub async fn is_current(&self, state: &AppState) -> bool {
+        let identity = state.engine.identity();
+        let now = match &self.credential {
+            Credential::Bearer(token) => identity.authenticate_bearer(token.expose()).await,
+            Credential::Cookie(token) => {
+                let found = identity.authenticate_session(token.expose()).await;
+                found.map(|(_, principal)| principal)
+            }
+        };
+        now.is_ok_and(|principal| principal == self.principal)
+    }
+}
+
+impl From<Browser> for Viewer {
+    fn from(browser: Browser) -> Self {
+        Self {
+            principal: browser.principal,
+            credential: Credential::Cookie(Secret::new(browser.session)),
+        }
+    }
+}
 
 /// The person behind a session cookie.
 #[derive(Clone)]
@@ -186,10 +224,13 @@ impl FromRequestParts<AppState> for Viewer {
         if !parts.headers.contains_key(AUTHORIZATION)
             && let Some(browser) = <Option<Browser>>::from_request_parts(parts, state).await?
         {
-            return Ok(Self(browser.principal));
+            return Ok(browser.into());
         }
-        let Caller(principal) = Caller::from_request_parts(parts, state).await?;
-        Ok(Self(principal))
+        let Bearer { token, principal } = Bearer::from_request_parts(parts, state).await?;
+        Ok(Self {
+            principal,
+            credential: Credential::Bearer(token),
+        })
     }
 }
 

@@ -10,18 +10,19 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use holdpoint_engine::time::{Clock as _, Entropy as _, SystemClock, SystemEntropy};
 use http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
     REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method};
 use tower::{Layer as _, ServiceExt as _};
-use tower_http::csrf::{CsrfLayer, ProtectionError};
+use tower_http::csrf::CsrfLayer;
 use tracing::{Instrument as _, field};
 
 use crate::auth;
 pub use crate::client::client_address;
 use crate::limits;
-use crate::problem::{Code, PROBLEM_JSON, Problem};
+use crate::problem::{Code, Problem};
+use crate::shape::{Asked, is_api, shape};
 use crate::state::{AppState, WebConfig};
 
 /// What a page may load: its own files, and nothing from anywhere else.
@@ -74,7 +75,7 @@ pub(crate) async fn request(
     request.headers_mut().remove(REQUEST_ID);
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let asked = Asked::of(&request, id.clone());
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -102,7 +103,7 @@ pub(crate) async fn request(
             .after(limits::RETRY)
             .into_response(),
         };
-    let response = finish(response, &state, &path, &id);
+    let response = finish(response, &state, &asked);
     let status = response.status().as_u16();
     let seconds = started.elapsed().as_secs_f64();
     metrics::histogram!(
@@ -130,9 +131,15 @@ fn method_label(method: &http::Method) -> &'static str {
 
 async fn handle(state: &AppState, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
+    if let Some(name) = repeated(&parts.headers) {
+        let detail = format!("the header {name} is there more than once");
+        return Problem::new(Code::BadRequest, detail).into_response();
+    }
     let has_cookie = auth::read_cookie(&parts.headers, auth::cookie_name(&state.config)).is_some();
     let has_bearer = parts.headers.contains_key(AUTHORIZATION);
-    if !has_cookie && !has_bearer && !is_probe(parts.uri.path()) {
+    let path = parts.uri.path();
+    let has_credential = has_cookie || has_bearer;
+    if (!has_credential || is_sign_in(&parts.method, path)) && !is_probe(path) {
         let address = client_address(&parts, &state.config);
         if let Err(wait) = state.rates.address(address) {
             return Problem::new(
@@ -143,8 +150,11 @@ async fn handle(state: &AppState, request: Request, next: Next) -> Response {
             .into_response();
         }
     }
+    // Only the API prefers the header to the cookie: a page takes a cookie whatever else is sent,
+    // and a browser may send the header by itself, to a proxy that asked for a password.
+    let is_bearer_only = has_bearer && is_api(path);
     let request = Request::from_parts(parts, body);
-    if has_bearer {
+    if is_bearer_only {
         return next.run(request).await;
     }
     let guarded = state.csrf.layer(next);
@@ -154,9 +164,22 @@ async fn handle(state: &AppState, request: Request, next: Next) -> Response {
     }
 }
 
+/// A header that decides who or what is meant, and is there twice: a proxy and we could each believe
+/// another of the two.
+fn repeated(headers: &HeaderMap) -> Option<HeaderName> {
+    [HOST, ORIGIN, CONTENT_TYPE]
+        .into_iter()
+        .find(|name| headers.get_all(name).iter().nth(1).is_some())
+}
+
 /// What machines ask often and without a credential.
 fn is_probe(path: &str) -> bool {
     matches!(path, "/livez" | "/readyz" | "/metrics")
+}
+
+/// Where passwords and links are tried: no credential that is sent along makes guessing cheaper.
+fn is_sign_in(method: &Method, path: &str) -> bool {
+    method == Method::POST && matches!(path, "/v1/sessions" | "/sign-in" | "/sign-in/link")
 }
 
 /// The origin check for everything that a cookie can do.
@@ -170,64 +193,14 @@ pub(crate) fn csrf(config: &WebConfig) -> CsrfLayer {
 }
 
 /// Gives errors their shape and every answer its headers.
-fn finish(response: Response, state: &AppState, path: &str, id: &RequestId) -> Response {
-    let mut response = shape(response, path, id);
+fn finish(response: Response, state: &AppState, asked: &Asked) -> Response {
+    let mut response = shape(response, asked);
+    let id = &asked.id;
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     secure(response.headers_mut(), &state.config);
     response
-}
-
-fn shape(response: Response, path: &str, id: &RequestId) -> Response {
-    let status = response.status();
-    if !(status.is_client_error() || status.is_server_error()) {
-        return response;
-    }
-    if let Some(problem) = response.extensions().get::<Problem>() {
-        let rendered = problem.render(path, &id.0);
-        return with_allow(rendered, response.headers());
-    }
-    if response.extensions().get::<ProtectionError>().is_some() {
-        let detail = "a request with a session cookie must come from this server's own pages";
-        return Problem::new(Code::CrossOrigin, detail).render(path, &id.0);
-    }
-    let media_type = response.headers().get(CONTENT_TYPE);
-    let is_page = media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
-    if is_page || media_type == Some(&PROBLEM_JSON) {
-        return response;
-    }
-    // An error that a library made: its text is not ours, and may say too much.
-    let problem = match status {
-        StatusCode::METHOD_NOT_ALLOWED => Problem::new(
-            Code::MethodNotAllowed,
-            "this address does not take this method; the Allow header lists those that it takes",
-        ),
-        StatusCode::NOT_FOUND => Problem::new(Code::NotFound, "there is nothing at this address"),
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            Problem::new(Code::PayloadTooLarge, "the body is larger than 1 MiB")
-        }
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => Problem::new(
-            Code::UnsupportedMediaType,
-            "the body has a media type that is not taken here",
-        ),
-        _ if status.is_client_error() => Problem::new(
-            Code::BadRequest,
-            "the request is not written as it should be",
-        ),
-        _ => Problem::new(
-            Code::Internal,
-            "the server made a mistake; the log has more",
-        ),
-    };
-    with_allow(problem.render(path, &id.0), response.headers())
-}
-
-fn with_allow(mut rendered: Response, original: &HeaderMap) -> Response {
-    if let Some(allow) = original.get(ALLOW) {
-        rendered.headers_mut().insert(ALLOW, allow.clone());
-    }
-    rendered
 }
 
 fn secure(headers: &mut HeaderMap, config: &WebConfig) {

@@ -5,7 +5,7 @@
 //! 1. [`server`]: the accept loop, with every time limit and cap of [`limits`]; [`edge`]: what
 //!    happens to every request (id, span, rate limit, panics, security headers).
 //! 2. [`state`]: what handlers share. [`auth`]: who calls, from the credential and nothing else.
-//! 3. [`problem`]: the one shape of every error.
+//! 3. [`problem`]: the one shape of every error of the API; `shape` turns them into pages for people.
 //! 4. [`wire`]: the JSON that travels. [`api`]: the routes that programs call.
 //! 5. [`pages`]: what people see.
 //!
@@ -23,6 +23,7 @@ pub mod problem;
 mod prompt;
 mod rate;
 pub mod server;
+mod shape;
 pub mod state;
 pub mod wire;
 

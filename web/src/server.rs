@@ -12,10 +12,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
+use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::middleware;
-use axum::response::{IntoResponse, Response};
-use http::header::ACCEPT;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -44,20 +42,11 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-async fn not_found(request: Request) -> Response {
-    let wants_page = request
-        .headers()
-        .get(ACCEPT)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.contains("text/html"));
-    if wants_page && !request.uri().path().starts_with("/v1") {
-        return pages::not_found().await;
-    }
+async fn not_found() -> Problem {
     Problem::new(
         Code::NotFound,
         "there is nothing at this address; /docs lists what there is",
     )
-    .into_response()
 }
 
 /// Serves until `shutdown` is cancelled, then lets requests under way finish within

@@ -1,8 +1,9 @@
 //! The log, live: server-sent events.
 //!
-//! What a stream shows is filtered by the engine for its principal (incident 59). A stream ends
-//! after [`limits::STREAM_MAX`], so that a revoked key or a lost role does not listen for ever; the
-//! client comes back by itself with `Last-Event-ID` and is authenticated anew.
+//! What a stream shows is filtered by the engine for its principal (incident 59), whose credential
+//! is looked at again before anything is shown: a revoked key, an ended session or a changed role
+//! ends the stream. So does [`limits::STREAM_MAX`]; the client comes back by itself with
+//! `Last-Event-ID` and is authenticated anew.
 
 use std::convert::Infallible;
 
@@ -14,7 +15,6 @@ use holdpoint_engine::engine::{History, HistoryEntry};
 use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::errors::unavailable;
 use super::params::{Params, bad};
@@ -45,7 +45,7 @@ const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 )]
 pub(super) async fn stream(
     State(state): State<AppState>,
-    Viewer(by): Viewer,
+    viewer: Viewer,
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -69,8 +69,9 @@ pub(super) async fn stream(
         None => last_position(&state)?,
     };
     let follower = Follower {
-        history: state.engine.subscribe(&by, after),
-        stopping: state.stopping.clone(),
+        history: state.engine.subscribe(&viewer.principal, after),
+        viewer,
+        state,
         until: Instant::now() + limits::STREAM_MAX,
     };
     let keep_alive = KeepAlive::new().interval(limits::HEARTBEAT);
@@ -95,23 +96,25 @@ fn last_position(state: &AppState) -> Result<u64, Problem> {
 
 struct Follower {
     history: History,
-    stopping: CancellationToken,
+    viewer: Viewer,
+    state: AppState,
     until: Instant,
 }
 
 impl Follower {
     async fn next(&mut self) -> Option<Vec<HistoryEntry>> {
-        tokio::select! {
-            () = self.stopping.cancelled() => None,
-            () = tokio::time::sleep_until(self.until) => None,
+        let entries = tokio::select! {
+            () = self.state.stopping.cancelled() => return None,
+            () = tokio::time::sleep_until(self.until) => return None,
             entries = self.history.next() => match entries? {
-                Ok(entries) => Some(entries),
+                Ok(entries) => entries,
                 Err(error) => {
                     tracing::warn!(%error, "an event stream ends; its client will come back");
-                    None
+                    return None;
                 }
             },
-        }
+        };
+        self.viewer.is_current(&self.state).await.then_some(entries)
     }
 }
 

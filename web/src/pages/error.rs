@@ -12,6 +12,13 @@ use http::StatusCode;
 use super::query;
 use super::shell::Shell;
 use crate::edge::RequestId;
+use crate::problem::{Code, Problem};
+
+/// A status, a heading and what there is to say.
+type Content = (StatusCode, &'static str, String);
+
+const NOTHING: &str = "Nothing was recorded.";
+const LOOK: &str = "If you sent an answer, look at the action to see whether it was recorded; sending the same answer twice is safe.";
 
 /// Why there is another page than the one that was asked for.
 #[derive(Clone, Debug)]
@@ -37,7 +44,7 @@ impl PageError {
         Self::Unavailable
     }
 
-    fn content(&self) -> (StatusCode, &'static str, String) {
+    fn content(&self) -> Content {
         match self {
             Self::SignIn { .. } => (
                 StatusCode::UNAUTHORIZED,
@@ -63,7 +70,7 @@ impl PageError {
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "The server made a mistake",
-                "If you sent an answer, look at the action to see whether it was recorded; sending the same answer twice is safe.".into(),
+                LOOK.into(),
             ),
         }
     }
@@ -119,12 +126,11 @@ struct ErrorPage {
     request_id: String,
 }
 
-fn page(error: &PageError, request_id: String) -> Response {
-    let (status, title, explanation) = error.content();
+fn page((status, title, explanation): Content, id: Option<&RequestId>) -> Response {
     let page = ErrorPage {
         shell: Shell::plain(title),
         explanation,
-        request_id,
+        request_id: id.map(|id| id.0.clone()).unwrap_or_default(),
     };
     match page.render() {
         Ok(html) => (status, Html(html)).into_response(),
@@ -137,12 +143,58 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().cloned();
     let response = next.run(request).await;
     match response.extensions().get::<PageError>() {
-        Some(error) => page(error, id.map(|id| id.0).unwrap_or_default()),
+        Some(error) => page(error.content(), id.as_ref()),
         None => response,
     }
 }
 
-/// The page for an address that nothing answers.
-pub(super) fn not_found_page() -> Response {
-    page(&PageError::NotFound, String::new())
+/// The page for what went wrong before a page could be made, or instead of one.
+pub(crate) fn problem_page(problem: &Problem, id: &RequestId) -> Response {
+    let explained = match problem.code {
+        Code::NotFound => PageError::NotFound.content(),
+        Code::StorageUnavailable => PageError::Unavailable.content(),
+        Code::Internal => PageError::Internal.content(),
+        Code::HandlerTimeout => (
+            problem.code.status(),
+            "The server took too long",
+            format!("It is not known here whether it was done. {LOOK}"),
+        ),
+        Code::RateLimited => (
+            problem.code.status(),
+            "Too many requests",
+            format!("{NOTHING} Wait for a moment, then load the page or send the form again."),
+        ),
+        Code::CrossOrigin => (
+            problem.code.status(),
+            "This form came from another site",
+            format!(
+                "{NOTHING} Open the page here and answer on it. If this happens on this server's own pages, its public URL is not set to the address in your browser: tell whoever runs it."
+            ),
+        ),
+        Code::MethodNotAllowed => (
+            problem.code.status(),
+            "This address is not opened like this",
+            format!(
+                "{NOTHING} Forms send to such addresses; go to the queue and open the action again."
+            ),
+        ),
+        Code::PayloadTooLarge => (
+            problem.code.status(),
+            "The form is too large",
+            format!("{NOTHING} Go back, shorten what you wrote, and send it again."),
+        ),
+        Code::Timeout => (
+            problem.code.status(),
+            "The form did not arrive in time",
+            format!("{NOTHING} Go back and send it again."),
+        ),
+        other => (
+            other.status(),
+            "This request cannot be read",
+            format!(
+                "{NOTHING} The address or the form is not written as this server writes it. Go to the queue or the history and open it from there."
+            ),
+        ),
+    };
+    page(explained, Some(id))
 }

@@ -8,15 +8,16 @@ use axum::extract::Query;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use holdpoint_engine::action::Action;
-use holdpoint_engine::engine::{Engine, ListQuery};
-use holdpoint_engine::identity::Principal;
+use holdpoint_engine::engine::ListQuery;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde_json::json;
 
 use super::error::PageError;
 use super::history::Filter;
 use super::shell::Visit;
+use crate::auth::Viewer;
 use crate::display::Shown;
+use crate::state::AppState;
 use crate::wire;
 
 const COLUMNS: &str = "id,created_at,updated_at,status,tool,safety_class,summary,caller_id,\
@@ -50,7 +51,10 @@ fn export(
     head: &'static str,
     line: fn(&Action) -> String,
 ) -> Result<Response, PageError> {
-    let person = visit.with_sight()?.clone();
+    visit.with_sight()?;
+    let Some(viewer) = visit.browser.clone().map(Viewer::from) else {
+        return Err(PageError::Internal);
+    };
     let mut query = filter.read();
     if !filter.is_readable() {
         return Err(PageError::BadRequest(
@@ -60,7 +64,7 @@ fn export(
     query.cursor = None;
     query.limit = 200;
     let first = stream::iter([Ok(Bytes::from_static(head.as_bytes()))]);
-    let chunks = lines(visit.state.engine.clone(), person, query, line);
+    let chunks = lines(visit.state.clone(), viewer, query, line);
     let body = Body::from_stream(stream::StreamExt::chain(first, chunks));
     let name = format!("attachment; filename=\"holdpoint-history.{extension}\"");
     Ok((
@@ -74,27 +78,34 @@ fn export(
 }
 
 /// Chunk by chunk, so that a long history is never held in memory. An error cuts the answer off,
-/// which the receiver sees: a shortened export never looks whole.
+/// which the receiver sees: a shortened export never looks whole. So does the end of the session, or
+/// a change of what its person may see.
 fn lines(
-    engine: Engine,
-    person: Principal,
+    state: AppState,
+    viewer: Viewer,
     query: ListQuery,
     line: fn(&Action) -> String,
 ) -> impl stream::Stream<Item = Result<Bytes, std::io::Error>> {
-    stream::unfold(Some(query), move |query| {
-        let chunk = query.map(|mut query| match engine.list(&person, &query) {
+    let first = Some((state, viewer, query));
+    stream::unfold(first, move |next| async move {
+        let (state, viewer, mut query) = next?;
+        if !viewer.is_current(&state).await {
+            tracing::warn!("an export was cut off: its reader may not see it any more");
+            let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+            return Some((Err(error), None));
+        }
+        match state.engine.list(&viewer.principal, &query) {
             Ok(page) => {
                 let text: String = page.actions.iter().map(|it| line(&it.action)).collect();
                 query.cursor = page.next_cursor;
-                let next = query.cursor.is_some().then_some(query);
-                (Ok(Bytes::from(text)), next)
+                let next = query.cursor.is_some().then_some((state, viewer, query));
+                Some((Ok(Bytes::from(text)), next))
             }
             Err(error) => {
                 tracing::error!(%error, "an export was cut off");
-                (Err(std::io::Error::other(error)), None)
+                Some((Err(std::io::Error::other(error)), None))
             }
-        });
-        async move { chunk }
+        }
     })
 }
 

@@ -16,9 +16,10 @@ use super::query;
 use super::shell::{Shell, Visit, page};
 use super::view::StatusView;
 
-/// What the address asks for; also what an export exports.
+/// What the address asks for; also what an export exports. A mistyped name is refused: left out, it
+/// would find more than was asked for.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Filter {
     text: String,
     status: String,
@@ -56,6 +57,11 @@ impl Filter {
                     self.errors.push(("label", message.into()));
                 }
             }
+        }
+        if query.statuses.is_empty() && !self.status.is_empty() {
+            // Left out, it would find more than was asked for.
+            let message = "There is no such status; choose one from the list";
+            self.errors.push(("status", message.into()));
         }
         query.from = self.day("from", 0);
         query.to = self.day("to", 1);

@@ -12,6 +12,7 @@ mod export;
 mod flash;
 #[cfg(test)]
 mod flow_test;
+mod form;
 mod history;
 #[cfg(test)]
 mod house;
@@ -29,10 +30,11 @@ mod view;
 
 use axum::Router;
 use axum::middleware;
-use axum::response::Response;
 use axum::routing::{get, post};
 
 use crate::state::AppState;
+
+pub(crate) use error::problem_page;
 
 /// The pages and their assets.
 pub fn router() -> Router<AppState> {
@@ -56,10 +58,4 @@ pub fn router() -> Router<AppState> {
         .route("/assets/{name}", get(assets::get))
         .route("/favicon.ico", get(assets::favicon))
         .route_layer(middleware::from_fn(error::layer))
-}
-
-/// The answer for an address that nothing else answers, where the client prefers HTML.
-#[expect(clippy::unused_async, reason = "a handler")]
-pub async fn not_found() -> Response {
-    error::not_found_page()
 }

@@ -33,7 +33,7 @@ pub(super) fn local_path(text: &str) -> &str {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
-        && !text.starts_with("/sign-in");
+        && !text.starts_with("/sign-");
     if is_local { text } else { "/queue" }
 }
 
@@ -64,6 +64,7 @@ mod tests {
             "javascript:alert(1)",
             "/a b",
             "/sign-in",
+            "/sign-out",
             "\\\\evil.example",
             "/\tx",
         ] {

@@ -1,7 +1,6 @@
 //! Signing in and out.
 
 use askama::Template;
-use axum::Form;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect, Response};
 use holdpoint_engine::identity::{LinkError, Secret, SessionKind, SignInError};
@@ -11,6 +10,7 @@ use serde::Deserialize;
 
 use super::error::PageError;
 use super::flash::Draft;
+use super::form::Sent;
 use super::query::local_path;
 use super::shell::{Shell, Visit, page};
 use super::view::span_words;
@@ -85,7 +85,7 @@ fn show(visit: &Visit, form: SignInForm, status: StatusCode) -> Result<Response,
 pub(super) async fn post(
     visit: Visit,
     from: From,
-    Form(form): Form<SignInForm>,
+    Sent(form): Sent<SignInForm>,
 ) -> Result<Response, PageError> {
     let identity = visit.state.engine.identity();
     let password = Secret::new(form.password.as_str());
@@ -93,7 +93,9 @@ pub(super) async fn post(
         .sign_in(form.email.trim(), &password, &from.0, SessionKind::Browser)
         .await;
     let (status, message) = match answer {
-        Ok((token, _, _)) => return start(&visit, token.expose(), local_path(&form.return_to)),
+        Ok((token, _, _)) => {
+            return start(&visit, token.expose(), local_path(&form.return_to)).await;
+        }
         // The same words for an unknown address, a wrong password and a disabled account.
         Err(SignInError::Refused) => (
             StatusCode::UNAUTHORIZED,
@@ -117,8 +119,15 @@ pub(super) async fn post(
     show(&visit, form, status)
 }
 
-/// Gives the browser its session. An older one of this browser is ended.
-fn start(visit: &Visit, token: &str, return_to: &str) -> Result<Response, PageError> {
+/// Gives the browser its session. An older one of this browser is ended: nobody could sign out of it
+/// any more.
+async fn start(visit: &Visit, token: &str, return_to: &str) -> Result<Response, PageError> {
+    if let Some(older) = &visit.browser {
+        let ended = visit.state.engine.identity().end_session(&older.session);
+        ended
+            .await
+            .map_err(|error| PageError::unavailable(&error))?;
+    }
     let cookie = auth::set_session(&visit.state.config, token).ok_or(PageError::Internal)?;
     let mut response = Redirect::to(return_to).into_response();
     response.headers_mut().append(SET_COOKIE, cookie);
@@ -178,11 +187,11 @@ pub(super) async fn link(
 pub(super) async fn redeem(
     visit: Visit,
     from: From,
-    Form(form): Form<LinkForm>,
+    Sent(form): Sent<LinkForm>,
 ) -> Result<Response, PageError> {
     let identity = visit.state.engine.identity();
     match identity.redeem_sign_in_link(&form.token, &from.0).await {
-        Ok((token, _, _)) => start(&visit, token.expose(), "/queue"),
+        Ok((token, _, _)) => start(&visit, token.expose(), "/queue").await,
         Err(LinkError::Invalid) => link_page(&visit, String::new(), true),
         Err(LinkError::Store(error)) => Err(PageError::unavailable(&error)),
     }
@@ -198,7 +207,7 @@ pub(super) struct SignOutForm {
 /// `POST /sign-out`.
 pub(super) async fn sign_out(
     visit: Visit,
-    Form(form): Form<SignOutForm>,
+    Sent(form): Sent<SignOutForm>,
 ) -> Result<Response, PageError> {
     let mut response = Redirect::to("/sign-in").into_response();
     if let Some(browser) = &visit.browser {

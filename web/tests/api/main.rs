@@ -1,5 +1,6 @@
 //! The API against a real engine on a log in memory.
 
+mod browser;
 mod decisions;
 mod idempotency;
 mod lists;

@@ -1,13 +1,13 @@
 //! The log, live.
 
 use axum::body::Body;
-use holdpoint_engine::identity::{Secret, SessionKind};
+use holdpoint_engine::identity::{PersonChange, Role, Secret, SessionKind};
 use holdpoint_web::auth;
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use tower::ServiceExt as _;
 
-use crate::world::{PASSWORD, World};
+use crate::world::{PASSWORD, World, path, vote};
 
 /// A stream, read message by message.
 struct Stream {
@@ -196,4 +196,51 @@ async fn a_page_follows_with_its_cookie_and_changes_nothing_with_it() {
         world.send(request).await.problem(),
         (403, "cross_origin".into())
     );
+}
+
+#[tokio::test]
+async fn i18_a_stream_ends_with_the_credential_or_the_role_that_it_was_opened_with() {
+    let world = World::new().await;
+    let identity = world.state.engine.identity();
+    let password = Secret::new(PASSWORD);
+    let from = "192.0.2.9";
+    let signed_in = identity
+        .sign_in("auditor@example.com", &password, from, SessionKind::Browser)
+        .await;
+    let (token, _, _) = signed_in.expect("a session");
+    let name = auth::cookie_name(&world.state.config);
+    let request = Request::builder()
+        .uri("/v1/events/stream")
+        .header("cookie", format!("{name}={}", token.expose()))
+        .body(Body::empty())
+        .expect("a request");
+    let open = |who| world.request(who, "GET", "/v1/events/stream", None);
+    let action = world.staged().await;
+    let mut page = Stream::open(&world, request).await;
+    let mut key = Stream::open(&world, open("service")).await;
+    let mut role = Stream::open(&world, open("operator")).await;
+
+    let by = &world.ids["admin"];
+    identity.end_session(token.expose()).await.expect("it ends");
+    identity
+        .revoke_key(by, &world.ids["service"], "lost")
+        .await
+        .expect("it is revoked");
+    let change = PersonChange {
+        roles: Some([Role::Requester].into()),
+        ..PersonChange::default()
+    };
+    identity
+        .change_person(by, &world.ids["operator"], change)
+        .await
+        .expect("it is changed");
+    let body = vote(&action, "reject");
+    let voted = world
+        .post("approver", &format!("{}/votes", path(&action)), &body)
+        .await;
+    assert_eq!(voted.status, 200, "{}", voted.text);
+
+    assert_eq!(page.next().await, None, "the session has ended");
+    assert_eq!(key.next().await, None, "the key is revoked");
+    assert_eq!(role.next().await, None, "the role is gone");
 }

@@ -1,6 +1,5 @@
 //! The forms of those who take back, cancel or settle.
 
-use axum::Form;
 use axum::extract::Path;
 use axum::response::Response;
 use holdpoint_engine::action::ActionId;
@@ -11,6 +10,7 @@ use super::answer::{again, clean, done, not_recorded, sign_in_first, too_long};
 use super::read_id;
 use crate::pages::error::PageError;
 use crate::pages::flash::Happened;
+use crate::pages::form::Sent;
 use crate::pages::shell::Visit;
 
 /// Withdraw, cancel and settle.
@@ -26,7 +26,7 @@ pub(in crate::pages) struct ActForm {
 pub(in crate::pages) async fn withdraw(
     visit: Visit,
     Path(id): Path<String>,
-    Form(form): Form<ActForm>,
+    Sent(form): Sent<ActForm>,
 ) -> Result<Response, PageError> {
     let id = read_id(&id)?;
     let Ok(person) = visit.person() else {
@@ -45,7 +45,7 @@ pub(in crate::pages) async fn withdraw(
 pub(in crate::pages) async fn cancel(
     visit: Visit,
     Path(id): Path<String>,
-    Form(form): Form<ActForm>,
+    Sent(form): Sent<ActForm>,
 ) -> Result<Response, PageError> {
     let id = read_id(&id)?;
     let Ok(person) = visit.person() else {
@@ -64,7 +64,7 @@ pub(in crate::pages) async fn cancel(
 pub(in crate::pages) async fn settle(
     visit: Visit,
     Path(id): Path<String>,
-    Form(form): Form<ActForm>,
+    Sent(form): Sent<ActForm>,
 ) -> Result<Response, PageError> {
     let id = read_id(&id)?;
     let Ok(person) = visit.person() else {

@@ -1,6 +1,5 @@
 //! The forms of those who vote: every answer names what the page showed, and ends in a redirect.
 
-use axum::Form;
 use axum::extract::Path;
 use axum::response::Response;
 use holdpoint_engine::action::{Action, ActionId, Event, Refusal};
@@ -15,6 +14,7 @@ use super::view::{FormState, Stale, has_long_values};
 use super::{read_id, show};
 use crate::pages::error::PageError;
 use crate::pages::flash::Happened;
+use crate::pages::form::Sent;
 use crate::pages::shell::Visit;
 use crate::pages::view::diff_rows;
 
@@ -34,7 +34,7 @@ pub(in crate::pages) struct VoteForm {
 pub(in crate::pages) async fn approve(
     visit: Visit,
     Path(id): Path<String>,
-    Form(form): Form<VoteForm>,
+    Sent(form): Sent<VoteForm>,
 ) -> Result<Response, PageError> {
     vote(&visit, read_id(&id)?, &form, Vote::Approve).await
 }
@@ -43,7 +43,7 @@ pub(in crate::pages) async fn approve(
 pub(in crate::pages) async fn reject(
     visit: Visit,
     Path(id): Path<String>,
-    Form(form): Form<VoteForm>,
+    Sent(form): Sent<VoteForm>,
 ) -> Result<Response, PageError> {
     vote(&visit, read_id(&id)?, &form, Vote::Reject).await
 }
