@@ -1,5 +1,6 @@
 //! The command line, as a person or a script meets it: every test runs the real program.
 
+mod bench;
 mod files;
 mod people;
 mod story;

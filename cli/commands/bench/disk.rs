@@ -1,86 +1,115 @@
 //! The device by itself, and appends to a log on it.
+//!
+//! `holdpoint bench` and `cargo bench --bench append` both measure with this file, so it knows
+//! nothing of the program around it.
 
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use holdpoint_storage::{Batch, EventLog, NewRecord, SledLog, SledOptions, StreamAppend, StreamId};
+use holdpoint_storage::{
+    Batch, EventLog, IndexPut, NewRecord, SledLog, SledOptions, StreamAppend, StreamId,
+};
 
-use super::Bounds;
-use super::figures::Rate;
-use crate::data;
-use crate::failure::{Failure, Outcome};
+use super::rate::Rate;
 
 /// The body of a record, in bytes: that of a typical event.
 const BODY_BYTES: usize = 400;
 
-/// How often a second 4 KiB can be brought to the device, one after another.
-pub(super) fn syncs(folder: &Path, bounds: Bounds) -> Outcome<Rate> {
-    let failed = |error: std::io::Error| Failure::because("cannot write to the disk", &error);
-    let mut file = std::fs::File::create(folder.join("sync")).map_err(failed)?;
-    // The file has its length before, so that only data is synced.
-    file.write_all(&vec![0; 1024 * 1024]).map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    let (start, mut count) = (Instant::now(), 0);
-    while start.elapsed() < bounds.time && count < bounds.count {
-        file.seek(SeekFrom::Start(count % 256 * 4096))
-            .map_err(failed)?;
-        file.write_all(&[1; 4096]).map_err(failed)?;
-        file.sync_data().map_err(failed)?;
-        count += 1;
-    }
-    Ok(Rate {
-        count,
-        time: start.elapsed(),
-    })
+/// Index entries written with each record: as many as an event of an action brings along.
+const PUTS: u8 = 3;
+
+/// The value of an index entry, in bytes.
+const PUT_BYTES: usize = 64;
+
+/// What appending gave.
+pub(super) struct Appends {
+    /// Acknowledged appends.
+    pub(super) rate: Rate,
+    /// How many of them shared a sync of the device.
+    pub(super) per_sync: f64,
+    /// How much the log grew by each, index entries included.
+    pub(super) bytes_per_record: u64,
 }
 
-/// Durable appends by so many writers at once, and how many of them share a sync.
-pub(super) async fn appends(folder: &Path, writers: usize, bounds: Bounds) -> Outcome<(Rate, f64)> {
-    let log =
-        SledLog::open(folder, &SledOptions::default()).map_err(|error| data::refused(&error))?;
+/// How long it takes to bring 4 KiB at the end of a growing file to the device (`fdatasync`), one
+/// after another, for so long and at most so often.
+pub(super) fn syncs(folder: &Path, time: Duration, count: usize) -> io::Result<Vec<Duration>> {
+    let path = folder.join("sync");
+    let mut file = std::fs::File::create(&path)?;
+    file.sync_all()?;
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while start.elapsed() < time && times.len() < count {
+        let begin = Instant::now();
+        file.write_all(&[1; 4096])?;
+        file.sync_data()?;
+        times.push(begin.elapsed());
+    }
+    drop(file);
+    std::fs::remove_file(&path)?;
+    Ok(times)
+}
+
+/// Durable appends to a new log in `folder` by so many writers at once, each to a stream of its
+/// own, for so long and at most so often.
+pub(super) async fn appends(
+    folder: &Path,
+    writers: u64,
+    time: Duration,
+    count: u64,
+) -> io::Result<Appends> {
+    let log = SledLog::open(folder, &SledOptions::default()).map_err(io::Error::other)?;
     let log: Arc<dyn EventLog> = Arc::new(log);
-    let before = log
-        .stats()
-        .map_err(|error| Failure::because("the log cannot be read", &error))?;
-    let start = Instant::now();
+    let before = log.stats().map_err(io::Error::other)?;
+    let (start, most) = (Instant::now(), count / writers.max(1));
     let tasks: Vec<_> = (0..writers)
-        .map(|writer| tokio::spawn(write(Arc::clone(&log), writer, writers, start, bounds)))
+        .map(|writer| tokio::spawn(write(Arc::clone(&log), writer, start, time, most)))
         .collect();
     let mut count = 0;
     for task in tasks {
-        count += task
-            .await
-            .map_err(|error| Failure::because("a writer was lost", &error))??;
+        count += task.await??;
     }
-    let time = start.elapsed();
-    let after = log
-        .stats()
-        .map_err(|error| Failure::because("the log cannot be read", &error))?;
+    let rate = Rate {
+        count,
+        time: start.elapsed(),
+    };
+    let after = log.stats().map_err(io::Error::other)?;
     log.close().await;
-    let syncs = after.syncs.saturating_sub(before.syncs).max(1);
-    let per_sync = Rate { count, time }.per_second() / (Rate { count: syncs, time }.per_second());
-    Ok((Rate { count, time }, per_sync))
+    let syncs = Rate {
+        count: after.syncs.saturating_sub(before.syncs).max(1),
+        time: rate.time,
+    };
+    let grown = after.bytes.saturating_sub(before.bytes);
+    Ok(Appends {
+        rate,
+        per_sync: rate.per_second() / syncs.per_second(),
+        bytes_per_record: grown.checked_div(count).unwrap_or(0),
+    })
 }
 
+/// One writer: how many appends it did.
 async fn write(
     log: Arc<dyn EventLog>,
-    writer: usize,
-    writers: usize,
+    writer: u64,
     start: Instant,
-    bounds: Bounds,
-) -> Outcome<u64> {
-    let most = bounds.count / u64::try_from(writers).unwrap_or(1);
-    let name = format!("bench/{writer}");
-    let stream = StreamId::new(name).ok_or_else(|| Failure::failed("a stream has no name"))?;
+    time: Duration,
+    most: u64,
+) -> io::Result<u64> {
+    let stream = StreamId::new(format!("bench/{writer}"))
+        .ok_or_else(|| io::Error::other("a stream has no name"))?;
     let mut count = 0;
-    while start.elapsed() < bounds.time && count < most {
+    while start.elapsed() < time && count < most {
         let record = NewRecord {
             time_ms: 0,
             actor: "bench".to_owned(),
             kind: "bench.written".to_owned(),
             body: vec![7; BODY_BYTES],
+        };
+        let put = |index| IndexPut {
+            index,
+            key: format!("{writer}/{count}").into_bytes(),
+            value: vec![index; PUT_BYTES],
         };
         let batch = Batch {
             streams: vec![StreamAppend {
@@ -88,11 +117,10 @@ async fn write(
                 expected: count,
                 records: vec![record],
             }],
+            puts: (0..PUTS).map(put).collect(),
             ..Batch::default()
         };
-        log.append(batch)
-            .await
-            .map_err(|error| Failure::because("an append failed", &error))?;
+        log.append(batch).await.map_err(io::Error::other)?;
         count += 1;
     }
     Ok(count)

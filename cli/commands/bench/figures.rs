@@ -1,27 +1,13 @@
-//! Numbers: rates, percentiles, memory, bytes written.
+//! Numbers: percentiles, memory, bytes written.
 
 use std::time::Duration;
 
-/// How often something was done in how long.
-#[derive(Clone, Copy)]
-pub(super) struct Rate {
-    /// How often.
-    pub(super) count: u64,
-    /// In how long.
-    pub(super) time: Duration,
-}
-
-impl Rate {
-    /// Per second.
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-    pub(super) fn per_second(self) -> f64 {
-        self.count as f64 / self.time.as_secs_f64().max(f64::EPSILON)
-    }
-}
-
 /// Two percentiles of some times.
+#[derive(Clone, Copy)]
 pub(super) struct Times {
+    /// Half of them are below.
     pub(super) p50_ms: f64,
+    /// All but one of a hundred are below.
     pub(super) p99_ms: f64,
 }
 
@@ -32,11 +18,19 @@ impl Times {
         let at = |percent: usize| {
             let index = (times.len() * percent / 100).min(times.len().saturating_sub(1));
             let time = times.get(index).copied().unwrap_or_default();
-            rounded(time.as_secs_f64() * 1000.0)
+            time.as_secs_f64() * 1000.0
         };
         Self {
             p50_ms: at(50),
             p99_ms: at(99),
+        }
+    }
+
+    /// How far each percentile is above that of others.
+    pub(super) fn above(self, others: Self) -> Self {
+        Self {
+            p50_ms: self.p50_ms - others.p50_ms,
+            p99_ms: self.p99_ms - others.p99_ms,
         }
     }
 }

@@ -1,192 +1,159 @@
-//! The clients: submissions, whole actions, and the time from approval to call.
+//! The load: many clients at once, on one thread of their own.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use holdpoint_engine::engine::Submission;
-use reqwest::{Method, header};
-use serde_json::{Value, json};
-
-use super::Bounds;
-use super::figures::{Rate, Times};
-use super::world::World;
-use crate::exit_code::ExitCode;
+use super::client::{Client, Proposal, Target};
+use super::figures::Times;
+use super::rate::Rate;
+use super::shop::Shop;
 use crate::failure::{Failure, Outcome};
-use crate::output::field;
 
-/// How many submit at once while the queue is filled.
-const FILLERS: usize = 64;
+/// How many clients there are, for how long, and how often they do their work in all.
+#[derive(Clone, Copy)]
+pub(super) struct Crowd {
+    /// Clients at once, each with a connection.
+    pub(super) clients: usize,
+    /// When the last piece of work begins at the latest.
+    pub(super) time: Duration,
+    /// How often the work is done at most.
+    pub(super) count: u64,
+}
 
-/// How long one action may take before the run is given up.
-const ACTION_TIME: Duration = Duration::from_mins(1);
+/// What whole actions came to.
+pub(super) struct Whole {
+    /// How many in how long.
+    pub(super) rate: Rate,
+    /// From sending the approval to the arrival of the call, where the shop is ours.
+    pub(super) to_call: Times,
+    /// From sending the approval until the client knows the end.
+    pub(super) to_end: Times,
+    /// How many ended how.
+    pub(super) ends: BTreeMap<String, u64>,
+}
 
-/// Submissions over HTTP that are durable and wait for people.
-pub(super) async fn stage(world: &World, clients: usize, bounds: Bounds) -> Outcome<Rate> {
-    let http = Arc::new(http()?);
-    repeat(clients, bounds.time, bounds.count, || {
-        let http = Arc::clone(&http);
-        async move { submit(&http, world, "parked").await.map(|_| ()) }
+/// Submissions that are durable and wait for people, and their ids.
+pub(super) async fn stage(
+    target: &Arc<Target>,
+    crowd: Crowd,
+    proposal: Proposal,
+) -> Outcome<(Rate, Vec<String>)> {
+    run(target, crowd, async move |client, name| {
+        let action = client.submit(&proposal, &name).await?;
+        Ok(action.id)
     })
     .await
 }
 
 /// Whole actions: submitted, approved, read again, called, recorded, and seen to be so.
-pub(super) async fn complete(world: &World, clients: usize, bounds: Bounds) -> Outcome<Rate> {
-    let http = Arc::new(http()?);
-    repeat(clients, bounds.time, bounds.count, || {
-        let http = Arc::clone(&http);
-        async move {
-            let action = submit(&http, world, "refund").await?;
-            approve(&http, world, &action).await?;
-            succeeded(&http, world, &action).await
-        }
-    })
-    .await
-}
-
-/// Puts actions into the queue until so many wait; answers how many do.
-pub(super) async fn fill(world: &World, waiting: u64, bounds: Bounds) -> Outcome<u64> {
-    let counts = world.engine.counts().by_status;
-    let there = counts
-        .iter()
-        .find(|(status, _)| status.name() == "staged")
-        .map_or(0, |(_, count)| *count);
-    let missing = waiting.saturating_sub(there);
-    let added = repeat(FILLERS, bounds.fill, missing, || async move {
-        let number = world.next_action();
-        let submission = Submission {
-            tool: "parked".to_owned(),
-            args: args(number),
-            reason: None,
-            labels: BTreeMap::new(),
-            expires_in: None,
-            request_key: None,
-        };
-        let submitted = world.engine.submit(&world.caller, submission).await;
-        submitted
-            .map(|_| ())
-            .map_err(|error| Failure::because("an action could not be put into the queue", &error))
+pub(super) async fn complete(
+    target: &Arc<Target>,
+    crowd: Crowd,
+    proposal: Proposal,
+    shop: Option<Shop>,
+) -> Outcome<Whole> {
+    let (rate, done) = run(target, crowd, async move |client, name| {
+        let action = client.submit(&proposal, &name).await?;
+        let called = shop.as_ref().map(|shop| shop.watch(&name));
+        let sent = Instant::now();
+        client.approve(&action).await?;
+        let end = client.end(&action).await?;
+        let to_end = sent.elapsed();
+        let called = called.and_then(|mut called| called.try_recv().ok());
+        let to_call = called.map(|called| called.saturating_duration_since(sent));
+        Ok((end, to_call, to_end))
     })
     .await?;
-    Ok(there + added.count)
-}
-
-/// The time from sending the last approval to the arrival of the call at the shop, one at a time.
-pub(super) async fn approve_to_call(world: &World, bounds: Bounds) -> Outcome<Times> {
-    let http = http()?;
-    let mut times = Vec::with_capacity(bounds.probes);
-    for _ in 0..bounds.probes {
-        let action = submit(&http, world, "refund").await?;
-        let called = world.shop.watch(&field(&action, "/args/order"));
-        let sent = Instant::now();
-        approve(&http, world, &action).await?;
-        let called = tokio::time::timeout(ACTION_TIME, called).await;
-        let Ok(Ok(called)) = called else {
-            return Err(Failure::failed("an approved action was not called in time"));
-        };
-        times.push(called.saturating_duration_since(sent));
-        succeeded(&http, world, &action).await?;
+    let mut ends = BTreeMap::new();
+    for (end, ..) in &done {
+        *ends.entry(end.clone()).or_insert(0) += 1;
     }
-    Ok(Times::of(times))
-}
-
-/// Does something over and over, so many at once, until the time is over or it was done so often.
-async fn repeat<F, Fut>(clients: usize, time: Duration, count: u64, once: F) -> Outcome<Rate>
-where
-    F: Fn() -> Fut,
-    Fut: Future<Output = Outcome<()>>,
-{
-    let start = Instant::now();
-    let left = std::sync::atomic::AtomicU64::new(count);
-    let take = || {
-        let order = std::sync::atomic::Ordering::Relaxed;
-        left.fetch_update(order, order, |left| left.checked_sub(1))
-            .is_ok()
-    };
-    let client = || async {
-        let mut done = 0_u64;
-        while start.elapsed() < time && take() {
-            once().await?;
-            done += 1;
-        }
-        Ok::<u64, Failure>(done)
-    };
-    let done = futures_util::future::try_join_all((0..clients).map(|_| client())).await?;
-    Ok(Rate {
-        count: done.into_iter().sum(),
-        time: start.elapsed(),
+    Ok(Whole {
+        rate,
+        to_call: Times::of(done.iter().filter_map(|(_, to_call, _)| *to_call).collect()),
+        to_end: Times::of(done.iter().map(|(.., to_end)| *to_end).collect()),
+        ends,
     })
 }
 
-fn args(number: u64) -> Value {
-    json!({ "order": format!("order-{number}"), "amount": 100 })
-}
-
-async fn submit(http: &reqwest::Client, world: &World, tool: &str) -> Outcome<Value> {
-    let number = world.next_action();
-    let body = json!({ "tool": tool, "args": args(number) });
-    let request = http
-        .post(format!("{}/v1/actions", world.url))
-        .header("Idempotency-Key", format!("\"bench-{number}\""));
-    send(request, &world.key, Some(&body)).await
-}
-
-async fn approve(http: &reqwest::Client, world: &World, action: &Value) -> Outcome<()> {
-    let body = json!({
-        "vote": "approve",
-        "digest": action.get("digest"),
-        "revision": action.get("revision"),
-        "snapshot_digest": action.pointer("/snapshot/digest"),
-    });
-    let url = format!("{}/v1/actions/{}/votes", world.url, field(action, "/id"));
-    send(http.post(url), &world.session, Some(&body))
-        .await
-        .map(|_| ())
-}
-
-/// Waits until the action has succeeded; anything else ends the run.
-async fn succeeded(http: &reqwest::Client, world: &World, action: &Value) -> Outcome<()> {
-    let url = format!("{}/v1/actions/{}?wait=1s", world.url, field(action, "/id"));
-    let start = Instant::now();
-    while start.elapsed() < ACTION_TIME {
-        let now = send(http.request(Method::GET, &url), &world.key, None).await?;
-        let status = field(&now, "/status");
-        match ExitCode::of_status(&status) {
-            ExitCode::Ok if status == "succeeded" => return Ok(()),
-            ExitCode::Ok | ExitCode::Pending => {}
-            _ => return Err(Failure::failed(format!("an action ended as {status}"))),
+/// Cancels what waits; answers how many were.
+pub(super) async fn cancel(
+    target: &Arc<Target>,
+    clients: usize,
+    time: Duration,
+    ids: Vec<String>,
+) -> Outcome<u64> {
+    let crowd = Crowd {
+        clients,
+        time,
+        count: u64::try_from(ids.len()).unwrap_or(u64::MAX),
+    };
+    let ids = Cell::new(ids);
+    let (rate, _) = run(target, crowd, async move |client, _| {
+        let mut left = ids.take();
+        let id = left.pop();
+        ids.set(left);
+        match id {
+            Some(id) => client.cancel(&id).await,
+            None => Ok(()),
         }
-    }
-    Err(Failure::failed("an action did not end in time"))
+    })
+    .await?;
+    Ok(rate.count)
 }
 
-async fn send(
-    request: reqwest::RequestBuilder,
-    token: &str,
-    body: Option<&Value>,
-) -> Outcome<Value> {
-    let failed = |error: reqwest::Error| Failure::because("a request failed", &error);
-    let mut request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-    if let Some(body) = body {
-        request = request
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body.to_string());
-    }
-    let response = request.send().await.map_err(failed)?;
-    let status = response.status();
-    let bytes = response.bytes().await.map_err(failed)?;
-    if !status.is_success() {
-        return Err(crate::problem::failure(status.as_u16(), &bytes, true));
-    }
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Failure::because("the server did not answer with JSON", &error))
+/// Does some work over and over, each client one piece after another.
+///
+/// All clients share one thread with a runtime of its own: the server keeps its threads to itself,
+/// and the clients need no locks between them.
+async fn run<T: Send + 'static>(
+    target: &Arc<Target>,
+    crowd: Crowd,
+    work: impl AsyncFn(&mut Client, String) -> Outcome<T> + Send + 'static,
+) -> Outcome<(Rate, Vec<T>)> {
+    let target = Arc::clone(target);
+    let thread = move || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::because("cannot start the clients", &error))?
+            .block_on(rounds(&target, crowd, work))
+    };
+    tokio::task::spawn_blocking(thread)
+        .await
+        .map_err(|error| Failure::because("the clients were lost", &error))?
 }
 
-fn http() -> Outcome<reqwest::Client> {
-    reqwest::Client::builder()
-        .no_proxy()
-        .build()
-        .map_err(|error| Failure::because("cannot start the HTTP client", &error))
+async fn rounds<T>(
+    target: &Arc<Target>,
+    crowd: Crowd,
+    work: impl AsyncFn(&mut Client, String) -> Outcome<T>,
+) -> Outcome<(Rate, Vec<T>)> {
+    let mut clients = Vec::with_capacity(crowd.clients);
+    for number in 0..crowd.clients {
+        clients.push(Client::open(target, number).await?);
+    }
+    let (start, left) = (Instant::now(), Cell::new(crowd.count));
+    let rounds = clients.into_iter().map(async |mut client| {
+        let mut done = Vec::new();
+        while start.elapsed() < crowd.time
+            && let Some(fewer) = left.get().checked_sub(1)
+        {
+            left.set(fewer);
+            done.push(work(&mut client, target.next_name()).await?);
+        }
+        Ok::<_, Failure>(done)
+    });
+    let done: Vec<T> = futures_util::future::try_join_all(rounds)
+        .await?
+        .into_iter()
+        .flatten()
+        .collect();
+    let rate = Rate {
+        count: u64::try_from(done.len()).unwrap_or(u64::MAX),
+        time: start.elapsed(),
+    };
+    Ok((rate, done))
 }

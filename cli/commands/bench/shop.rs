@@ -16,6 +16,7 @@ use crate::failure::{Failure, Outcome};
 type Watched = Arc<Mutex<HashMap<String, oneshot::Sender<Instant>>>>;
 
 /// A shop that serves until the process ends.
+#[derive(Clone)]
 pub(super) struct Shop {
     /// Where it is.
     pub(super) url: String,

@@ -3,22 +3,24 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use holdpoint_engine::action::PrincipalKind;
 use holdpoint_engine::engine::{Engine, Options};
 use holdpoint_engine::identity::{
-    Identity, NewKey, NewPerson, Principal, Role, Secret, SessionKind,
+    Identity, NewKey, NewPerson, Person, Principal, Role, Secret, SessionKind,
 };
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::{EventLog, SledLog, SledOptions};
 use holdpoint_web::{AppState, WebConfig};
+use reqwest::Url;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::client::Target;
+use super::connection::Place;
 use super::shop::Shop;
 use crate::commands::{admin, serve};
 use crate::data;
@@ -27,7 +29,10 @@ use crate::failure::{Failure, Outcome};
 /// As many calls at once as there are clients.
 const CALLS_MAX: usize = 64;
 
-/// One service and one person do the work of all: no limit that they could reach.
+/// How many people approve.
+const APPROVERS: usize = 8;
+
+/// One service and a few people do the work of all: no limit that they could reach.
 const REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1_000_000).expect("it is not zero");
 
 /// The password of somebody who exists for a minute, on loopback.
@@ -41,15 +46,10 @@ pub(super) struct World {
     pub(super) engine: Engine,
     /// The shop.
     pub(super) shop: Shop,
-    /// Where the server is.
-    pub(super) url: String,
-    /// The credential of the service that submits.
-    pub(super) key: String,
-    /// The credential of the person who approves.
-    pub(super) session: String,
+    /// The server, and those who ask it.
+    pub(super) target: Arc<Target>,
     /// The service that submits.
     pub(super) caller: Principal,
-    actions: AtomicU64,
     stop: CancellationToken,
     server: JoinHandle<std::io::Result<()>>,
 }
@@ -68,7 +68,7 @@ impl World {
             ..Options::default()
         };
         let engine = serve::open_engine(&log, Arc::new(tools.registry), options).await?;
-        let (key, session) = people(engine.identity()).await?;
+        let (key, sessions) = people(engine.identity()).await?;
         let caller = engine
             .identity()
             .authenticate_bearer(&key)
@@ -77,6 +77,8 @@ impl World {
         let failed = |error: std::io::Error| Failure::because("cannot start the server", &error);
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
+        let url = Url::parse(&url)
+            .map_err(|error| Failure::because("the server has no address", &error))?;
         let config = WebConfig {
             requests_per_second: REQUESTS_PER_SECOND,
             ..WebConfig::default()
@@ -88,24 +90,11 @@ impl World {
             log,
             engine,
             shop,
-            url,
-            key,
-            session,
+            target: Arc::new(Target::new(Place::of(&url), key, sessions)?),
             caller,
-            actions: AtomicU64::new(0),
             stop,
             server,
         })
-    }
-
-    /// A number that no action had before.
-    pub(super) fn next_action(&self) -> u64 {
-        self.actions.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// How many actions there are.
-    pub(super) fn actions(&self) -> u64 {
-        self.actions.load(Ordering::Relaxed)
     }
 
     /// Stops all of it.
@@ -118,20 +107,9 @@ impl World {
     }
 }
 
-/// A key of a service, and a session of somebody else who approves.
-async fn people(identity: &Identity) -> Outcome<(String, String)> {
-    let person = |email: &str, role: Role| NewPerson {
-        email: email.to_owned(),
-        name: email.to_owned(),
-        roles: [role].into(),
-        password: Some(Secret::new(PASSWORD)),
-        ..NewPerson::default()
-    };
-    let create = |new| identity.create_person("bench", new);
-    let owner = create(person("owner@bench.example", Role::Admin)).await;
-    let owner = owner.map_err(|error| admin::refused(&error))?;
-    let approver = create(person("approver@bench.example", Role::Approver)).await;
-    let approver = approver.map_err(|error| admin::refused(&error))?;
+/// A key of a service, and sessions of others who approve.
+async fn people(identity: &Identity) -> Outcome<(String, Vec<String>)> {
+    let owner = person(identity, "owner@bench.example", Role::Admin).await?;
     let key = identity
         .create_key(
             "bench",
@@ -146,16 +124,36 @@ async fn people(identity: &Identity) -> Outcome<(String, String)> {
         )
         .await;
     let (_, key) = key.map_err(|error| admin::refused(&error))?;
-    let (session, ..) = identity
-        .sign_in(
-            &approver.email,
-            &Secret::new(PASSWORD),
-            "127.0.0.1",
-            SessionKind::Api,
-        )
+    let mut sessions = Vec::with_capacity(APPROVERS);
+    for number in 0..APPROVERS {
+        let email = format!("approver-{number}@bench.example");
+        person(identity, &email, Role::Approver).await?;
+        let (session, ..) = identity
+            .sign_in(
+                &email,
+                &Secret::new(PASSWORD),
+                "127.0.0.1",
+                SessionKind::Api,
+            )
+            .await
+            .map_err(|error| Failure::because("an approver cannot sign in", &error))?;
+        sessions.push(session.expose().to_owned());
+    }
+    Ok((key.expose().to_owned(), sessions))
+}
+
+async fn person(identity: &Identity, email: &str, role: Role) -> Outcome<Person> {
+    let new = NewPerson {
+        email: email.to_owned(),
+        name: email.to_owned(),
+        roles: [role].into(),
+        password: Some(Secret::new(PASSWORD)),
+        ..NewPerson::default()
+    };
+    identity
+        .create_person("bench", new)
         .await
-        .map_err(|error| Failure::because("the approver cannot sign in", &error))?;
-    Ok((key.expose().to_owned(), session.expose().to_owned()))
+        .map_err(|error| admin::refused(&error))
 }
 
 /// `refund` reads the order again before it is called; `parked` waits without a state.
