@@ -8,6 +8,7 @@ use holdpoint_storage::{Direction, ReadError, ScanRange};
 
 use super::{Counts, Engine, ListError, ListOrder, ListQuery, Page, Versioned, may_see};
 use crate::action::{ActionId, Status};
+use crate::canon::Digest;
 use crate::identity::Principal;
 use crate::store::index::{self, OpenKey};
 use crate::store::{LoadError, codec};
@@ -44,16 +45,23 @@ impl Engine {
 
     /// One page of a list.
     pub fn list(&self, by: &Principal, query: &ListQuery) -> Result<Page, ListError> {
-        let cursor = query.cursor.as_deref().map(Cursor::parse).transpose()?;
+        let tag = filters_tag(query);
+        let cursor = match query.cursor.as_deref().map(|text| text.split_once('.')) {
+            None => None,
+            Some(Some((sent, place))) if sent == tag => Some(Cursor::parse(place)?),
+            Some(_) => return Err(ListError::BadCursor),
+        };
         let filter = Filter {
             by,
             query,
             text: query.text.as_deref().map(str::to_lowercase),
         };
-        match query.order {
+        let mut page = match query.order {
             ListOrder::NewestFirst => self.newest_first(&filter, cursor),
             ListOrder::DueFirst => self.due_first(&filter, cursor),
-        }
+        }?;
+        page.next_cursor = page.next_cursor.map(|place| format!("{tag}.{place}"));
+        Ok(page)
     }
 
     fn newest_first(&self, filter: &Filter<'_>, cursor: Option<Cursor>) -> Result<Page, ListError> {
@@ -265,6 +273,18 @@ fn contains(view: &Versioned, text: &str) -> bool {
     .into_iter()
     .chain(proposal.labels.values())
     .any(|field| field.to_lowercase().contains(text))
+}
+
+/// Stands for the filters and the order of a list, so that its cursor is good for no other.
+fn filters_tag(query: &ListQuery) -> String {
+    let filters = ListQuery {
+        cursor: None,
+        limit: 0,
+        ..query.clone()
+    };
+    let digest = Digest::of(format!("{filters:?}").as_bytes()).to_string();
+    let hex = digest.trim_start_matches("sha256:");
+    hex.chars().take(8).collect()
 }
 
 /// Where a page ended.

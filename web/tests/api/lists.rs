@@ -187,3 +187,32 @@ async fn the_log_is_read_in_order_and_to_its_end() {
         (403, "forbidden".into())
     );
 }
+
+#[tokio::test]
+async fn a_cursor_is_good_for_the_filters_that_it_came_with_and_no_others() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.staged().await;
+    }
+    let list = |query: String| {
+        let world = &world;
+        async move {
+            world
+                .get("service", &format!("/v1/actions?limit=1{query}"))
+                .await
+        }
+    };
+    let first = list("&status=staged".into()).await.json();
+    let cursor = first["next_cursor"].as_str().expect("a cursor");
+    let next = list(format!("&status=staged&cursor={cursor}")).await;
+    assert_eq!(next.status, 200, "{}", next.text);
+    for other in [
+        "",
+        "&status=failed",
+        "&status=staged&order=due",
+        "&status=staged&tool=x",
+    ] {
+        let answer = list(format!("{other}&cursor={cursor}")).await;
+        assert_eq!(answer.problem(), (400, "bad_cursor".into()), "{other}");
+    }
+}
