@@ -233,12 +233,15 @@ impl From<ChangeError> for Problem {
     fn from(error: ChangeError) -> Self {
         let detail = error.to_string();
         match error {
-            ChangeError::Invalid { field, .. } => Self::new(Code::InvalidRequest, detail.clone())
-                .at(vec![FieldError::new(
-                    format!("/{field}"),
-                    "invalid",
-                    detail,
-                )]),
+            ChangeError::Invalid { field, .. } => {
+                let member = if field == "expiry" {
+                    "expires_at"
+                } else {
+                    field
+                };
+                let place = FieldError::new(format!("/{member}"), "invalid", detail.as_str());
+                Self::new(Code::InvalidRequest, detail).at(vec![place])
+            }
             ChangeError::EmailTaken { .. } => Self::new(Code::EmailTaken, detail.clone())
                 .at(vec![FieldError::new("/email", "taken", detail)]),
             ChangeError::NotFound { .. } => Self::new(Code::NotFound, detail),

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use holdpoint_engine::engine::{ActError, ListError};
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use super::query;
 use super::shell::Shell;
@@ -141,11 +141,20 @@ fn page((status, title, explanation): Content, id: Option<&RequestId>) -> Respon
 /// Turns the errors of pages into pages.
 pub(super) async fn layer(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().cloned();
+    let is_form = request.method() == Method::POST;
     let response = next.run(request).await;
-    match response.extensions().get::<PageError>() {
-        Some(error) => page(error.content(), id.as_ref()),
-        None => response,
+    let Some(error) = response.extensions().get::<PageError>() else {
+        return response;
+    };
+    let (status, title, mut explanation) = error.content();
+    let is_refused = matches!(
+        error,
+        PageError::NotFound | PageError::Forbidden(_) | PageError::BadRequest(_)
+    );
+    if is_form && is_refused && !explanation.contains("nothing was recorded") {
+        explanation = format!("{NOTHING} {explanation}");
     }
+    page((status, title, explanation), id.as_ref())
 }
 
 /// The page for what went wrong before a page could be made, or instead of one.

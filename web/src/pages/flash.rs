@@ -84,28 +84,34 @@ impl Flash {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Draft {
     pub(super) action: ActionId,
+    /// The id of who typed them: nobody else is shown them.
+    pub(super) person: String,
     pub(super) reason: String,
 }
 
 impl Draft {
     pub(super) fn read(headers: &HeaderMap) -> Option<Self> {
-        let (id, text) = read_cookie(headers, DRAFT)?.split_once('.')?;
+        let (id, rest) = read_cookie(headers, DRAFT)?.split_once('.')?;
+        let (person, text) = rest.split_once('.')?;
         let reason = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
         Some(Self {
             action: id.parse().ok()?,
+            person: person.to_owned(),
             reason,
         })
     }
 
-    /// Keeps the words, where they fit.
+    /// Keeps the words, where they fit and somebody is named.
     pub(super) fn set(&self, config: &WebConfig, headers: &mut HeaderMap) {
-        if self.reason.len() <= DRAFT_BYTES_MAX {
+        let is_id = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
+        let is_named = (1..=64).contains(&self.person.len()) && self.person.bytes().all(is_id);
+        if is_named && self.reason.len() <= DRAFT_BYTES_MAX {
             let text = URL_SAFE_NO_PAD.encode(&self.reason);
             set_cookie(
                 config,
                 headers,
                 DRAFT,
-                &format!("{}.{text}", self.action),
+                &format!("{}.{}.{text}", self.action, self.person),
                 600,
             );
         }
@@ -152,6 +158,7 @@ mod tests {
         }
         let draft = Draft {
             action,
+            person: "per_1".into(),
             reason: "Zu teuer; \"nein\"\r\nSet-Cookie: x=y".into(),
         };
         draft.set(&config, &mut headers);

@@ -127,9 +127,16 @@ impl Visit {
 }
 
 /// Bound to the session, and of no use for anything else: comparing it needs no constant time,
-/// since it is a hash that nobody can steer.
+/// since it is a hash that nobody can steer. It names the person, who is still known from it when
+/// the session has ended.
 fn token(browser: &Browser) -> String {
-    Digest::of(format!("holdpoint form\0{}", browser.session).as_bytes()).to_string()
+    let hash = Digest::of(format!("holdpoint form\0{}", browser.session).as_bytes());
+    format!("{hash}.{}", browser.principal.id)
+}
+
+/// Whose form it says that it was. Nobody may do more for it.
+pub(super) fn person_of_token(token: &str) -> &str {
+    token.rsplit_once('.').map_or("", |(_, person)| person)
 }
 
 impl FromRequestParts<AppState> for Visit {

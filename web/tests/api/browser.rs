@@ -16,7 +16,7 @@ fn browse(method: &str, path: &str) -> Builder {
         .header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 }
 
-fn post_form(path: &str, body: &str) -> Request<Body> {
+pub(crate) fn post_form(path: &str, body: &str) -> Request<Body> {
     browse("POST", path)
         .header("content-type", "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "same-origin")
@@ -32,14 +32,14 @@ fn sign_in_form(name: &str) -> String {
 }
 
 /// The session cookie of somebody.
-async fn cookie(world: &World, name: &str) -> String {
+pub(crate) async fn cookie(world: &World, name: &str) -> String {
     let answer = world.send(post_form("/sign-in", &sign_in_form(name))).await;
     assert_eq!(answer.status, 303, "{}", answer.text);
     let cookie = answer.header("set-cookie").split(';').next();
     cookie.expect("a cookie").to_owned()
 }
 
-async fn get(world: &World, cookie: &str, path: &str) -> Answer {
+pub(crate) async fn get(world: &World, cookie: &str, path: &str) -> Answer {
     let request = browse("GET", path).header("cookie", cookie);
     world
         .send(request.body(Body::empty()).expect("a request"))

@@ -2,6 +2,7 @@
 
 mod browser;
 mod decisions;
+mod forms;
 mod idempotency;
 mod lists;
 mod matrix;

@@ -30,7 +30,7 @@ pub(in crate::pages) async fn withdraw(
 ) -> Result<Response, PageError> {
     let id = read_id(&id)?;
     let Ok(person) = visit.person() else {
-        return Ok(sign_in_first(&visit, id, &form.reason));
+        return Ok(sign_in_first(&visit, id, &form.token, &form.reason));
     };
     visit.check_token(&form.token)?;
     let reason = clean(&form.reason);
@@ -49,7 +49,7 @@ pub(in crate::pages) async fn cancel(
 ) -> Result<Response, PageError> {
     let id = read_id(&id)?;
     let Ok(person) = visit.person() else {
-        return Ok(sign_in_first(&visit, id, &form.reason));
+        return Ok(sign_in_first(&visit, id, &form.token, &form.reason));
     };
     visit.check_token(&form.token)?;
     if let Some(response) = refuse_long(&visit, id, "cancel-reason", &form)? {
@@ -68,7 +68,7 @@ pub(in crate::pages) async fn settle(
 ) -> Result<Response, PageError> {
     let id = read_id(&id)?;
     let Ok(person) = visit.person() else {
-        return Ok(sign_in_first(&visit, id, &form.reason));
+        return Ok(sign_in_first(&visit, id, &form.token, &form.reason));
     };
     visit.check_token(&form.token)?;
     let mut errors = Vec::new();

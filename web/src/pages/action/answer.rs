@@ -8,7 +8,7 @@ use super::show;
 use super::view::FormState;
 use crate::pages::error::PageError;
 use crate::pages::flash::{Draft, Flash, Happened};
-use crate::pages::shell::Visit;
+use crate::pages::shell::{Visit, person_of_token};
 
 /// The longest reason, in characters.
 const REASON_CHARS_MAX: usize = 2_000;
@@ -63,11 +63,15 @@ pub(super) fn done(visit: &Visit, id: ActionId, happened: Happened) -> Response 
 }
 
 /// The session has ended: nothing is recorded, and the words are kept.
-pub(super) fn sign_in_first(visit: &Visit, id: ActionId, reason: &str) -> Response {
+pub(super) fn sign_in_first(visit: &Visit, id: ActionId, token: &str, reason: &str) -> Response {
     let return_to = format!("/actions/{id}");
     let mut response = PageError::SignIn { return_to }.into_response();
     if let Some(reason) = clean(reason) {
-        let draft = Draft { action: id, reason };
+        let draft = Draft {
+            action: id,
+            person: person_of_token(token).to_owned(),
+            reason,
+        };
         draft.set(&visit.state.config, response.headers_mut());
     }
     response

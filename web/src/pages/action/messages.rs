@@ -1,6 +1,6 @@
 //! What just happened, in words that are true when they are read.
 
-use holdpoint_engine::action::{Action, Phase, Status};
+use holdpoint_engine::action::{Action, FailReason, Phase, Status};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::identity::Principal;
 use holdpoint_engine::time::Timestamp;
@@ -64,8 +64,16 @@ fn what_now(action: &Action, now: Timestamp) -> String {
         Phase::Approved { .. } | Phase::Accepted { .. } => "It will be sent now.".into(),
         Phase::Executing => "It is being sent; there is no answer yet.".into(),
         Phase::Unknown { .. } => "It was sent, and it is not known yet whether it happened.".into(),
-        Phase::Succeeded { .. } => "It was sent, and the target says that it is done.".into(),
-        Phase::Failed(_) => "It failed: it certainly did not happen.".into(),
+        // Whose word that is, the target's or a person's, stands with the evidence.
+        Phase::Succeeded { .. } => {
+            "It was sent and is recorded as done; the evidence is below.".into()
+        }
+        Phase::Failed(FailReason::SettledAsNotDone { .. }) => {
+            "It is recorded as failed: a person says that it did not happen.".into()
+        }
+        Phase::Failed(FailReason::TargetRefused { .. } | FailReason::NeverDelivered { .. }) => {
+            "It failed: it certainly did not happen.".into()
+        }
         Phase::Rejected { .. } => "It is rejected. Nothing was sent.".into(),
         Phase::Expired => "It has expired. Nothing was sent.".into(),
         Phase::Cancelled { .. } => "It is cancelled. Nothing was sent.".into(),

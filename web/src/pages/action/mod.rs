@@ -36,10 +36,11 @@ const EVENTS_MAX: usize = 500;
 /// `GET /actions/{id}`.
 pub(super) async fn get(visit: Visit, Path(id): Path<String>) -> Result<Response, PageError> {
     let id = read_id(&id)?;
-    let found = visit.state.engine.get(visit.person()?, id)?;
+    let person = visit.person()?;
+    let found = visit.state.engine.get(person, id)?;
     let mut form = FormState::default();
     let draft = Draft::read(&visit.headers).filter(|draft| draft.action == id);
-    if let Some(draft) = &draft {
+    if let Some(draft) = draft.as_ref().filter(|draft| draft.person == person.id) {
         form.reason.clone_from(&draft.reason);
     }
     let mut response = show(&visit, &found, form)?;
@@ -70,7 +71,8 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
     shell.has_errors = !form.errors.is_empty() || form.stale.is_some();
     shell.message = visit
         .flash
-        .filter(|flash| flash.action == action.id)
+        // What went well before says nothing about the form that has just failed.
+        .filter(|flash| flash.action == action.id && !shell.has_errors)
         .map(|flash| messages::words(flash.happened, action, person, &names, now))
         .or_else(|| {
             let typed_before = !form.reason.is_empty() && !shell.has_errors;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use holdpoint_engine::action::{Action, Phase, SafetyClass};
+use holdpoint_engine::action::{Action, Event, Phase, SafetyClass};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::identity::Principal;
@@ -168,7 +168,7 @@ impl ActionPage {
             class: proposal.class.name(),
             class_words: class_words(proposal.class),
             is_irreversible: proposal.class == SafetyClass::Irreversible,
-            status: StatusView::new(action.status()),
+            status: status_view(action, source.history),
             status_note: status_note(&action.phase, names),
             caller: Shown::line(&proposal.caller.name),
             caller_kind: kind_badge(proposal.caller.kind),
@@ -246,5 +246,18 @@ impl ActionPage {
             raw: Shown::block(&source.json),
             shell,
         }
+    }
+}
+
+/// The status, without more certainty than the evidence has.
+fn status_view(action: &Action, history: &[HistoryEntry]) -> StatusView {
+    let settled = history.iter().rev().find_map(|entry| match entry.event {
+        Some(Event::Settled { happened, .. }) => Some(happened),
+        Some(_) | None => None,
+    });
+    let status = StatusView::new(action.status());
+    match settled {
+        Some(happened) => status.by_word_of_a_person(happened),
+        None => status,
     }
 }

@@ -55,7 +55,7 @@ async fn vote(
     vote: Vote,
 ) -> Result<Response, PageError> {
     let Ok(person) = visit.person() else {
-        return Ok(sign_in_first(visit, id, &form.reason));
+        return Ok(sign_in_first(visit, id, &form.token, &form.reason));
     };
     visit.check_token(&form.token)?;
     let ballot = read_ballot(form, vote)?;

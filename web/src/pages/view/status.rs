@@ -98,6 +98,18 @@ impl StatusView {
     }
 }
 
+impl StatusView {
+    /// The same status where nothing but a person's word says what became of the call.
+    pub(in crate::pages) fn by_word_of_a_person(self, happened: bool) -> Self {
+        let means = if happened {
+            "A person says that it happened. The target gave no reliable answer; who said so, and why, is below."
+        } else {
+            "A person says that it did not happen. The target gave no reliable answer; who said so, and why, is below."
+        };
+        Self { means, ..self }
+    }
+}
+
 /// What a safety class means, in one sentence.
 pub(in crate::pages) fn class_words(class: SafetyClass) -> &'static str {
     match class {
