@@ -132,7 +132,9 @@ impl From<CommitError> for ActError {
         match error {
             CommitError::Refused(Refusal::Missing) | CommitError::Missing => Self::NotFound,
             CommitError::Refused(refusal) => Self::Refused(refusal),
-            CommitError::Unavailable(source) => Self::Unavailable(source),
+            CommitError::Full(source) | CommitError::Unavailable(source) => {
+                Self::Unavailable(source)
+            }
             error @ (CommitError::Conflict
             | CommitError::ClaimTaken { .. }
             | CommitError::TooLarge(_)) => Self::Unavailable(Box::new(error)),

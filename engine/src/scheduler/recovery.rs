@@ -5,6 +5,7 @@
 //! open index and is found there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdpoint_storage::{Direction, ScanRange};
 
@@ -15,11 +16,18 @@ use crate::store::{CommitError, Store};
 
 const PAGE: usize = 256;
 
+/// The wait before a store that was full is asked again.
+const ROOM_WAIT: Duration = Duration::from_secs(1);
+
 /// Turns every attempt that was on its way into an unknown one. Answers how many there were.
+///
+/// On a full disk it is done as soon as there is room: reading must be possible before (invariant
+/// I23), and until then nothing can happen to these actions.
 pub(crate) async fn recover(store: &Arc<Store>) -> Result<u64, CommitError> {
     let prefix: Vec<u8> = index::lane(Status::Executing).into_iter().collect();
     let mut above: Option<Vec<u8>> = None;
     let mut found = 0;
+    let mut left = Vec::new();
     loop {
         let range = ScanRange {
             prefix: &prefix,
@@ -32,12 +40,46 @@ pub(crate) async fn recover(store: &Arc<Store>) -> Result<u64, CommitError> {
             .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
         for (key, _) in &entries {
             if let Some(open) = OpenKey::parse(key) {
-                found += u64::from(mark_unknown(store, open.id).await?);
+                match mark_unknown(store, open.id).await {
+                    Ok(was_lost) => found += u64::from(was_lost),
+                    Err(CommitError::Full(_)) => left.push(open.id),
+                    Err(error) => return Err(error),
+                }
             }
         }
         match entries.into_iter().last() {
             Some((key, _)) => above = Some(key),
-            None => return Ok(found),
+            None => break,
+        }
+    }
+    if !left.is_empty() {
+        tracing::error!(
+            "there is no room to record that {} calls have an unknown outcome; make room",
+            left.len()
+        );
+        tokio::spawn(recover_later(Arc::clone(store), left));
+    }
+    Ok(found)
+}
+
+async fn recover_later(store: Arc<Store>, mut left: Vec<ActionId>) {
+    while let Some(id) = left.last() {
+        if store.stop.may_begin().is_err() {
+            return;
+        }
+        match mark_unknown(&store, *id).await {
+            Ok(_) => {
+                left.pop();
+            }
+            Err(CommitError::Full(_)) => tokio::select! {
+                () = store.stop.reached() => return,
+                () = tokio::time::sleep(ROOM_WAIT) => {}
+            },
+            Err(error) => {
+                return store
+                    .stop
+                    .fail(&format!("{id} cannot be recovered ({error}); start again"));
+            }
         }
     }
 }

@@ -241,7 +241,7 @@ impl Work {
             };
             tries += 1;
             let is_over = match &error {
-                CommitError::Unavailable(_) | CommitError::Conflict => {
+                CommitError::Full(_) | CommitError::Unavailable(_) | CommitError::Conflict => {
                     self.store.stop.may_write().is_err()
                         || (self.store.stop.may_begin().is_err() && RECORD_TRIES <= tries)
                 }

@@ -84,6 +84,9 @@ pub(crate) enum CommitError {
     /// There is no such action.
     #[error("there is no such action")]
     Missing,
+    /// There is no room. Nothing was written, and the same may succeed later.
+    #[error("the store cannot take it now")]
+    Full(#[source] BoxError),
     /// The store failed, or has stopped.
     #[error("the store cannot take it now")]
     Unavailable(#[source] BoxError),
@@ -216,7 +219,7 @@ impl Store {
                 Err(CommitError::ClaimTaken { key, holder })
             }
             Err(AppendError::Invalid { reason }) => Err(CommitError::TooLarge(reason)),
-            Err(error @ AppendError::Full { .. }) => Err(CommitError::Unavailable(Box::new(error))),
+            Err(error @ AppendError::Full { .. }) => Err(CommitError::Full(Box::new(error))),
             Err(error @ (AppendError::Io(_) | AppendError::Stopped { .. })) => {
                 self.stop.fail(&format!(
                     "the store failed ({error}); repair it and start again"

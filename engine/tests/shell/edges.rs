@@ -13,7 +13,8 @@ use holdpoint_storage::faulty::{Fault, FaultyLog};
 use serde_json::{Value, json};
 
 use crate::world::{
-    Mood, Scene, Shop, alice, ballot, open, open_with, refund_of, service, submission, taken,
+    Mood, Scene, Shop, alice, auditor, ballot, open, open_with, refund_of, service, submission,
+    taken,
 };
 
 /// A scene over a tools file of its own.
@@ -231,4 +232,30 @@ async fn i14_a_label_of_the_tool_cannot_be_set_where_the_arguments_leave_it_out(
         matches!(refused, Err(SubmitError::Invalid(_))),
         "{refused:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_a_start_on_a_full_disk_reads_and_recovers_once_there_is_room() {
+    let scene = Scene::open().await;
+    scene.shop.feels(Mood::DoneThenSilent);
+    let view = scene.submit("write_once", refund_of(100, "r1")).await;
+    let id = view.action.id;
+    scene.until(id, Status::Executing).await;
+    scene.shop.was_asked().await;
+    let Scene {
+        shop, engine, log, ..
+    } = scene;
+    drop(engine);
+    let full = Arc::new(FaultyLog::new(Arc::new(log.reopen())));
+    full.fail_for(0, 2, Fault::Full);
+    let scene = Scene {
+        engine: open(full, &shop.tools(), None).await,
+        shop,
+        log,
+        clock: None,
+    };
+    let waiting = scene.engine.get(&auditor(), id).expect("reads go on");
+    assert_eq!(waiting.action.status(), Status::Executing);
+    scene.until(id, Status::Succeeded).await;
+    assert_eq!((scene.shop.posts(), scene.shop.done()), (1, 1));
 }

@@ -7,6 +7,7 @@ mod edges;
 mod following;
 mod hostile;
 mod lives;
+mod on_disk;
 mod restarts;
 mod shop;
 mod world;

@@ -246,7 +246,9 @@ impl From<CommitError> for SubmitError {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::TooLarge(message) => Self::Invalid(message),
-            CommitError::Unavailable(source) => Self::Unavailable(source),
+            CommitError::Full(source) | CommitError::Unavailable(source) => {
+                Self::Unavailable(source)
+            }
             error @ (CommitError::Refused(_)
             | CommitError::Conflict
             | CommitError::ClaimTaken { .. }
