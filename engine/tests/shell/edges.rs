@@ -67,10 +67,13 @@ async fn i10_a_closure_that_panics_or_says_too_much_is_no_harm() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i10_a_check_that_was_not_understood_is_not_a_no() {
-    for status in [400, 405, 422, 451] {
+    for status in [400, 451] {
         let shop = Shop::open().await;
         let mut file = shop.tools();
         file["tools"]["write_once"]["check"]["happened"] = json!("status == 200");
+        file["tools"]["write_once"]["check"]["settle"] = json!("100ms");
+        file["tools"]["write_once"]["execute"]["timeout"] = json!("500ms");
+        file["tools"]["write_once"]["execute"]["retry"]["backoff"] = json!("50ms..60ms");
         let log = Arc::new(MemoryLog::new());
         let scene = Scene {
             engine: open(log.clone(), &file, None).await,
@@ -83,7 +86,8 @@ async fn i10_a_check_that_was_not_understood_is_not_a_no() {
         let view = scene.submit("write_once", refund_of(100, "r1")).await;
         let ended = scene
             .until_that(view.action.id, |view| {
-                matches!(view.action.phase, Phase::Unknown { checks, .. } if 3 <= checks)
+                // Asked until it gave up, or sent again.
+                matches!(view.action.phase, Phase::Unknown { checks, next_check: None, .. } if 0 < checks)
                     || 1 < view.action.attempts.len()
             })
             .await;

@@ -41,6 +41,7 @@ impl House {
         let shop = Shop::open().await;
         let mut tools = shop.tools();
         tools["tools"]["held_refund"]["requestLifetime"] = json!("0s");
+        tools["tools"]["write_once"]["execute"]["retry"]["attempts"] = json!(100);
         // Its clock runs fast here; what is on its way needs real time to arrive.
         tools["tools"]["write_once"]["requestLifetime"] = json!("10s");
         let log = Arc::new(open_log(&folder).await);
