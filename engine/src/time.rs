@@ -66,10 +66,10 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
     /// How long it is since any fixed moment in this process, by a clock that nobody can set. The
-    /// engine's time goes on by it while [`Clock::now`] was set back; a clock that has none stands
-    /// still until then.
-    fn steady(&self) -> Duration {
-        Duration::ZERO
+    /// engine's time goes on by it while [`Clock::now`] was set back, and notices where that was set
+    /// forward. A clock that has none stands still in the first case and is believed in the second.
+    fn steady(&self) -> Option<Duration> {
+        None
     }
 }
 
@@ -86,9 +86,9 @@ impl Clock for SystemClock {
         Timestamp(Utc::now().timestamp_millis())
     }
 
-    fn steady(&self) -> Duration {
+    fn steady(&self) -> Option<Duration> {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        START.elapsed()
+        Some(START.elapsed())
     }
 }
 

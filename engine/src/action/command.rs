@@ -103,7 +103,8 @@ pub enum Command {
         attempt: u32,
         /// What it said.
         finding: Finding,
-        /// When the question was sent: the answer speaks for no later moment.
+        /// When the question was sent: the answer speaks for no later moment. Earlier by as much as
+        /// the clock was set forward since the attempt.
         asked_at: Timestamp,
         /// Now.
         at: Timestamp,

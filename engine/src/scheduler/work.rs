@@ -235,9 +235,8 @@ impl Work {
                 outcome: outcome.clone(),
                 at,
             };
-            let error = match self.store.act(id, ENGINE, wish).await {
-                Ok(_) => return,
-                Err(error) => error,
+            let Err(error) = self.store.act(id, ENGINE, wish).await else {
+                return;
             };
             tries += 1;
             let is_over = match &error {
@@ -279,10 +278,12 @@ impl Work {
     async fn check(&self, view: Versioned) -> Result<Step, CommitError> {
         let action = &view.action;
         let proposal = &action.proposal;
-        let Some(attempt) = action.attempts.last().map(|last| last.number) else {
+        let Some(last) = action.attempts.last() else {
             return Ok(Step::Rest);
         };
-        let asked_at = self.store.time.now();
+        let attempt = last.number;
+        // A clock that was set forward makes no request arrive sooner.
+        let asked_at = self.store.time.proven_since(last.started_at);
         let tool = self
             .registry
             .get(&proposal.tool)

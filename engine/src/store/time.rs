@@ -1,6 +1,7 @@
 //! The time of the engine: the injected clock, made so that it never goes back and never stands still
 //! (invariant I9).
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,10 +15,46 @@ pub(crate) struct EngineTime {
     anchor: Mutex<Anchor>,
 }
 
+/// What is no step but the clocks' own small disagreement.
+const STEP_MIN: Duration = Duration::from_secs(1);
+
+/// The most steps that are remembered one by one; older ones count as later than they were.
+const STEPS_MAX: usize = 64;
+
 /// A moment by both clocks.
 struct Anchor {
     at: Timestamp,
-    steady: Duration,
+    steady: Option<Duration>,
+    /// How far the time was set forward, and when.
+    steps: VecDeque<(Timestamp, Duration)>,
+}
+
+impl Anchor {
+    fn now(&mut self, clock: &dyn Clock) -> Timestamp {
+        let (set, steady) = (clock.now(), clock.steady());
+        let passed = steady
+            .zip(self.steady)
+            .map(|(now, then)| now.saturating_sub(then));
+        let least = self.at.plus(passed.unwrap_or_default());
+        if least < set {
+            let step = set.since(least);
+            if passed.is_some() && STEP_MIN < step {
+                self.remember(least, step);
+            }
+            (self.at, self.steady) = (set, steady);
+        }
+        least.max(set)
+    }
+
+    fn remember(&mut self, at: Timestamp, step: Duration) {
+        if STEPS_MAX <= self.steps.len()
+            && let Some((_, oldest)) = self.steps.pop_front()
+            && let Some((_, next)) = self.steps.front_mut()
+        {
+            *next = next.saturating_add(oldest);
+        }
+        self.steps.push_back((at, step));
+    }
 }
 
 impl EngineTime {
@@ -32,8 +69,10 @@ impl EngineTime {
             );
         }
         let anchor = Mutex::new(Anchor {
-            at: log_time,
+            // The time that the process was not there is no step.
+            at: log_time.max(clock.now()),
             steady: clock.steady(),
+            steps: VecDeque::new(),
         });
         Self { clock, anchor }
     }
@@ -41,12 +80,20 @@ impl EngineTime {
     /// Now; never earlier than any answer before.
     pub(crate) fn now(&self) -> Timestamp {
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
-        let (set, steady) = (self.clock.now(), self.clock.steady());
-        let least = anchor.at.plus(steady.saturating_sub(anchor.steady));
-        if least < set {
-            *anchor = Anchor { at: set, steady };
-        }
-        least.max(set)
+        anchor.now(self.clock.as_ref())
+    }
+
+    /// `start` and what has really passed since then: now, less what the clock was set forward in
+    /// between. For what must not be believed too early.
+    pub(crate) fn proven_since(&self, start: Timestamp) -> Timestamp {
+        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = anchor.now(self.clock.as_ref());
+        let steps = anchor.steps.iter().filter(|(at, _)| start <= *at);
+        let stepped: Duration = steps.map(|(_, step)| *step).sum();
+        Timestamp(
+            now.0
+                .saturating_sub(i64::try_from(stepped.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
@@ -55,7 +102,7 @@ impl Clock for EngineTime {
         Self::now(self)
     }
 
-    fn steady(&self) -> Duration {
+    fn steady(&self) -> Option<Duration> {
         self.clock.steady()
     }
 }
@@ -88,8 +135,8 @@ mod tests {
             Timestamp(self.set.load(Ordering::SeqCst))
         }
 
-        fn steady(&self) -> Duration {
-            Duration::from_millis(self.steady.load(Ordering::SeqCst))
+        fn steady(&self) -> Option<Duration> {
+            Some(Duration::from_millis(self.steady.load(Ordering::SeqCst)))
         }
     }
 
@@ -127,5 +174,28 @@ mod tests {
         assert_eq!(time.now(), Timestamp(i64::MAX));
         let time = EngineTime::new(hands, Timestamp(i64::MIN));
         assert_eq!(time.now(), Timestamp(i64::from(u32::MAX)));
+    }
+
+    #[test]
+    fn i10_a_clock_that_is_set_forward_proves_nothing() {
+        let hands = Arc::new(Hands::default());
+        hands.step(1_000_000);
+        let time = EngineTime::new(hands.clone(), Timestamp(0));
+        let start = time.now();
+        hands.pass(2_000);
+        assert_eq!(time.proven_since(start), Timestamp(1_002_000));
+        for _ in 0..100 {
+            hands.step(86_400_000);
+            time.now();
+        }
+        hands.pass(3_000);
+        assert_eq!(time.proven_since(start), Timestamp(1_005_000));
+        let later = time.now();
+        assert_eq!(later, Timestamp(1_005_000 + 100 * 86_400_000));
+        assert_eq!(
+            time.proven_since(later),
+            later,
+            "what was before is no matter"
+        );
     }
 }

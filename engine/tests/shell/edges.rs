@@ -1,13 +1,15 @@
 //! The edges of what is called and kept: secrets, closures, sizes, a full store.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use holdpoint_engine::action::{AttemptResult, Phase, Status};
 use holdpoint_engine::approval::Vote;
-use holdpoint_engine::engine::{Options, SubmitError};
+use holdpoint_engine::engine::{Options, SubmitError, Versioned};
 use holdpoint_engine::target::{Answer, Body, CallError, LocalError, Locals, Outgoing, Target};
+use holdpoint_engine::time::{Clock, Timestamp};
 use holdpoint_storage::MemoryLog;
 use holdpoint_storage::faulty::{Fault, FaultyLog};
 use serde_json::{Value, json};
@@ -124,6 +126,59 @@ async fn i27_a_secret_that_cannot_be_read_in_time_ends_the_attempt() {
     // Lets the reader go.
     std::fs::write(&pipe, "x").expect("somebody reads");
     assert_eq!(shop.posts(), 0);
+}
+
+/// A clock that is set forward once; real time goes on beside it.
+struct SetForward {
+    start: std::time::Instant,
+    ahead: AtomicI64,
+}
+
+impl Clock for SetForward {
+    fn now(&self) -> Timestamp {
+        let real = Timestamp(1_800_000_000_000).plus(self.start.elapsed());
+        Timestamp(real.0 + self.ahead.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Option<Duration> {
+        Some(self.start.elapsed())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i10_a_clock_that_is_set_forward_ends_no_quiet_time() {
+    let shop = Shop::open().await;
+    let mut file = shop.tools();
+    file["tools"]["write_once"]["requestLifetime"] = json!("1h");
+    let clock = Arc::new(SetForward {
+        start: std::time::Instant::now(),
+        ahead: AtomicI64::new(0),
+    });
+    let log = Arc::new(MemoryLog::new());
+    let options = Options {
+        clock: clock.clone(),
+        ..Options::default()
+    };
+    let scene = Scene {
+        engine: open_with(log.clone(), &file, None, options).await,
+        shop,
+        log,
+        clock: None,
+    };
+    scene.shop.feels(Mood::Refuses(500));
+    let view = scene.submit("write_once", refund_of(100, "r1")).await;
+    scene.until(view.action.id, Status::Unknown).await;
+    clock.ahead.store(86_400_000, Ordering::SeqCst);
+    scene.engine.wake();
+    let before = scene.shop.books().checks;
+    let asked = |view: &Versioned| matches!(view.action.phase, Phase::Unknown { checks, .. } if before + 5 < u64::from(checks));
+    let ended = scene
+        .until_that(view.action.id, |view| {
+            asked(view) || 1 < view.action.attempts.len()
+        })
+        .await;
+    assert_eq!(ended.action.status(), Status::Unknown);
+    assert_eq!(scene.shop.posts(), 1, "the first one may still arrive");
 }
 
 /// Answers everything with a long success.

@@ -44,7 +44,7 @@ impl House {
         tools["tools"]["write_once"]["execute"]["retry"]["attempts"] = json!(100);
         // Its clock runs fast here; what is on its way needs real time to arrive.
         tools["tools"]["write_once"]["requestLifetime"] = json!("10s");
-        let log = Arc::new(open_log(&folder).await);
+        let log = Arc::new(open_log(&folder));
         let clock = ManualClock::new();
         let engine = open(log.clone(), &tools, Some(clock.clone())).await;
         Self {
@@ -79,7 +79,7 @@ impl House {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         drop(log);
-        let log = open_log(&folder).await;
+        let log = open_log(&folder);
         if end == End::WithoutIndexes {
             delete_indexes(&log).await;
         }
@@ -145,7 +145,7 @@ impl House {
     }
 }
 
-async fn open_log(folder: &TempDir) -> SledLog {
+fn open_log(folder: &TempDir) -> SledLog {
     let options = SledOptions {
         reserve_bytes: 0,
         ..SledOptions::default()
@@ -199,7 +199,7 @@ async fn i06_i23_a_life_on_disk_survives_a_stop_in_every_phase() {
     assert_eq!(house.now(id).action.status(), Status::Unknown);
     house = house.restarts().await;
     assert_eq!(house.now(id).action.status(), Status::Unknown);
-    house.pass(Duration::from_secs(60));
+    house.pass(Duration::from_mins(1));
     let done = house.until(id, Status::Succeeded).await;
     house = house.restarts().await;
     assert_eq!(house.now(id), done);

@@ -141,8 +141,13 @@ pub(super) fn check(
         Finding::NotFound { .. } => Event::CheckInconclusive {
             attempt,
             message: "not found, but the request may still take effect".to_owned(),
-            // Early looks can only find good news; the one that counts is at quiet time.
-            next_check: Some(again.min(*quiet_at).max(at)),
+            // Early looks can only find good news; the one that counts is at quiet time, which is
+            // later than its number says where the clock was set forward.
+            next_check: Some(if at < *quiet_at {
+                again.min(*quiet_at)
+            } else {
+                again
+            }),
             at,
         },
         Finding::Inconclusive { message } => {
