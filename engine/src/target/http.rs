@@ -17,7 +17,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, Response, Url};
 
-use super::address::{self, AddressRange, NetworkOptions};
+use super::address::{self, AddressRange, AddressRefused, NetworkOptions};
 use super::{ANSWER_BYTES_MAX, Answer, Body, CallError, Outgoing, Target};
 use crate::tool::Origin;
 
@@ -202,19 +202,55 @@ impl Resolve for CheckedResolver {
             let named = host.eq_ignore_ascii_case("localhost");
             let found: Vec<SocketAddr> =
                 tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            let mut refused = None;
-            let mut usable = Vec::new();
-            for socket in found {
-                match address::check(socket.ip(), named, &allow) {
-                    Ok(()) => usable.push(socket),
-                    Err(error) => refused = Some(error),
-                }
-            }
-            match refused {
-                // A name with one forbidden address is not asked at its others either.
-                Some(error) => Err(error.into()),
-                None => Ok(Box::new(usable.into_iter()) as Addrs),
-            }
+            let checked = all_checked(found, named, &allow)?;
+            Ok(Box::new(checked.into_iter()) as Addrs)
         })
+    }
+}
+
+/// The addresses, where every one of them may be called: a name with one forbidden address is not
+/// asked at its others either.
+fn all_checked(
+    found: Vec<SocketAddr>,
+    named: bool,
+    allow: &[AddressRange],
+) -> Result<Vec<SocketAddr>, AddressRefused> {
+    for socket in &found {
+        address::check(socket.ip(), named, allow)?;
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(addresses: &[&str], named: bool) -> bool {
+        let found = addresses
+            .iter()
+            .map(|text| SocketAddr::new(text.parse().expect("an address"), 0))
+            .collect();
+        let allow = ["10.1.0.0/16".parse().expect("a range")];
+        all_checked(found, named, &allow).is_ok()
+    }
+
+    #[test]
+    fn i17_a_name_that_leads_inside_is_not_called_not_even_at_its_public_addresses() {
+        assert!(checked(&["93.184.216.34", "2606:2800:220:1::1"], false));
+        assert!(checked(&["10.1.2.3"], false), "allowed by the operator");
+        for inside in ["127.0.0.1", "::1", "10.2.0.1", "192.168.1.1", "fd00::1"] {
+            assert!(!checked(&[inside], false), "{inside}");
+            assert!(!checked(&["93.184.216.34", inside], false), "{inside}");
+            assert!(!checked(&[inside, "93.184.216.34"], false), "{inside}");
+        }
+        assert!(!checked(&["169.254.169.254"], true), "never");
+    }
+
+    #[tokio::test]
+    async fn i17_localhost_is_named_by_the_definition_and_other_names_for_it_are_not() {
+        let resolver = CheckedResolver { allow: Vec::new() };
+        let resolve = |name: &str| resolver.resolve(name.parse().expect("a name"));
+        assert!(resolve("localhost").await.is_ok());
+        assert!(resolve("localhost.").await.is_err());
     }
 }

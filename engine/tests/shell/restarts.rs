@@ -80,6 +80,39 @@ async fn incident_104_a_tool_that_changed_after_the_approval_is_not_called() {
     assert_eq!(scene.shop.posts(), 0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn incident_104_a_tool_that_is_gone_or_weaker_after_the_approval_is_not_called() {
+    for gone in [true, false] {
+        let mut scene = Scene::with_clock().await;
+        let staged = scene.submit("held_refund", refund_of(100, "r1")).await;
+        scene.approve(&alice(), &staged).await;
+        scene.approve(&crate::world::approver("bob"), &staged).await;
+        let waiting = scene.submit("held_refund", refund_of(100, "r2")).await;
+        let mut file = scene.shop.tools();
+        if gone {
+            file["tools"]
+                .as_object_mut()
+                .expect("tools")
+                .remove("held_refund");
+        } else {
+            let tool = &mut file["tools"]["held_refund"];
+            tool["safetyClass"] = json!("irreversible");
+            tool["approval"].take();
+            tool.as_object_mut().expect("a tool").remove("approval");
+        }
+        scene.restart_with(&file).await;
+        scene.approve(&alice(), &waiting).await;
+        scene
+            .approve(&crate::world::approver("bob"), &waiting)
+            .await;
+        scene.pass(Duration::from_secs(31));
+        for view in [&staged, &waiting] {
+            scene.until(view.action.id, Status::ReplanRequired).await;
+        }
+        assert_eq!(scene.shop.posts(), 0);
+    }
+}
+
 /// Everything in an index.
 fn content(log: &dyn EventLog, index: u8) -> Entries {
     log.scan(index, ScanRange::default(), 100_000, Direction::Forward)
