@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use bincode::{Decode, Encode};
 
-use crate::approval::Requester;
 use crate::canon::{CanonicalJson, Digest};
 
 /// How the engine treats a tool at run time.
@@ -61,16 +60,6 @@ pub struct Caller {
     pub owner: Option<String>,
     /// Further facts about the credential, such as its tenant; `caller.…` in rules and templates.
     pub attributes: BTreeMap<String, String>,
-}
-
-impl Caller {
-    /// The side that may not vote.
-    pub fn requester(&self) -> Requester {
-        Requester {
-            id: self.id.clone(),
-            owner: self.owner.clone(),
-        }
-    }
 }
 
 /// What kind of principal acts.

@@ -5,7 +5,7 @@ use bincode::{Decode, Encode};
 use super::ActionId;
 use super::facts::{Attempt, Difference, Rendered, Snapshot};
 use super::proposal::Proposal;
-use crate::approval::{CastVote, Requirement};
+use crate::approval::{CastVote, Requester, Requirement};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
 
@@ -240,6 +240,16 @@ impl Action {
             Phase::Cancelled { .. } => Status::Cancelled,
             Phase::Refused(_) => Status::Refused,
             Phase::ReplanRequired { .. } => Status::ReplanRequired,
+        }
+    }
+
+    /// The side that may not vote.
+    pub fn requester(&self) -> Requester {
+        let caller = &self.proposal.caller;
+        Requester {
+            id: caller.id.clone(),
+            owner: caller.owner.clone(),
+            asked_at: self.created_at,
         }
     }
 

@@ -6,6 +6,7 @@
 //! * One person has one vote per revision; a vote counts for every need that the person qualifies for.
 //! * A rejection ends it at once and needs a reason.
 //! * The requester, and the owner of the requesting credential, never vote. Only people vote.
+//! * Whoever changed what people may do since it was asked does not vote on it.
 //! * A vote at or after the deadline does not count.
 
 mod rules;
@@ -83,6 +84,9 @@ pub struct Voter {
     pub is_person: bool,
     /// Whether the person had the role of approver.
     pub is_approver: bool,
+    /// When the person last changed what somebody, or they themselves, may do here: accounts,
+    /// roles, groups, passwords of others.
+    pub changed_access_at: Option<Timestamp>,
 }
 
 /// A vote that was counted.
@@ -105,4 +109,6 @@ pub struct Requester {
     pub id: String,
     /// The person who owns the calling credential, where the caller is not a person.
     pub owner: Option<String>,
+    /// When it was asked.
+    pub asked_at: Timestamp,
 }

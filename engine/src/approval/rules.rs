@@ -15,6 +15,11 @@ pub enum Ineligible {
     /// No role of approver, or in none of the groups that are asked for.
     #[error("this approval asks for people of other groups or roles")]
     NotAnApprover,
+    /// Changed who may do what while this approval was waiting (invariant I8).
+    #[error(
+        "whoever has changed accounts, roles or groups since this was asked may not vote on it"
+    )]
+    ChangedAccess,
     /// One person, one vote.
     #[error("this person has already voted on this revision")]
     AlreadyVoted,
@@ -51,6 +56,12 @@ pub fn eligibility(
     }
     if !voter.is_approver || !requirement.needs.iter().any(|need| qualifies(need, voter)) {
         return Err(Ineligible::NotAnApprover);
+    }
+    if voter
+        .changed_access_at
+        .is_some_and(|changed| requester.asked_at <= changed)
+    {
+        return Err(Ineligible::ChangedAccess);
     }
     if votes.iter().any(|cast| cast.voter.id == voter.id) {
         return Err(Ineligible::AlreadyVoted);

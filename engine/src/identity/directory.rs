@@ -22,6 +22,8 @@ pub(super) struct Directory {
     by_email: HashMap<String, String>,
     keys: BTreeMap<String, KeyEntry>,
     by_public: HashMap<String, String>,
+    /// When each principal last changed what people may do.
+    changed_access: HashMap<String, Timestamp>,
 }
 
 /// A person, and what is not shown of them.
@@ -43,8 +45,23 @@ pub(super) struct KeyEntry {
 }
 
 impl Directory {
-    /// Applies one fact about the person or key `id`; says what is wrong where it cannot follow.
-    pub(super) fn evolve(&mut self, id: &str, at: Timestamp, event: &Event) -> Result<(), String> {
+    /// Applies one fact that `by` caused about the person or key `id`; says what is wrong where it
+    /// cannot follow.
+    pub(super) fn evolve(
+        &mut self,
+        by: &str,
+        id: &str,
+        at: Timestamp,
+        event: &Event,
+    ) -> Result<(), String> {
+        if changes_access(by, id, event) {
+            // Streams are replayed one after the other, not in the order of the log.
+            let at = self
+                .changed_access
+                .get(by)
+                .map_or(at, |before| at.max(*before));
+            self.changed_access.insert(by.to_owned(), at);
+        }
         match event {
             Event::PersonCreated { .. } => self.add_person(id, at, event),
             Event::KeyCreated { .. } => self.add_key(id, at, event),
@@ -165,6 +182,22 @@ impl Directory {
         }
     }
 
+    /// A person as a principal, with what they may do now.
+    pub(super) fn principal(&self, entry: &PersonEntry) -> Principal {
+        let person = &entry.person;
+        Principal {
+            id: person.id.clone(),
+            name: person.name.clone(),
+            kind: PrincipalKind::Person,
+            owner: None,
+            scopes: person.scopes.clone(),
+            groups: person.groups.clone(),
+            roles: person.roles.clone(),
+            attributes: person.attributes.clone(),
+            changed_access_at: self.changed_access.get(&person.id).copied(),
+        }
+    }
+
     pub(super) fn person(&self, id: &str) -> Option<&PersonEntry> {
         self.people.get(id)
     }
@@ -239,21 +272,6 @@ impl PersonEntry {
             | Event::LinkRedeemed { .. } => {}
         }
     }
-
-    /// The person as a principal, with what they may do now.
-    pub(super) fn principal(&self) -> Principal {
-        let person = &self.person;
-        Principal {
-            id: person.id.clone(),
-            name: person.name.clone(),
-            kind: PrincipalKind::Person,
-            owner: None,
-            scopes: person.scopes.clone(),
-            groups: person.groups.clone(),
-            roles: person.roles.clone(),
-            attributes: person.attributes.clone(),
-        }
-    }
 }
 
 impl KeyEntry {
@@ -268,6 +286,26 @@ impl KeyEntry {
             groups: std::collections::BTreeSet::new(),
             roles: std::collections::BTreeSet::new(),
             attributes: self.key.attributes.clone(),
+            changed_access_at: None,
         }
+    }
+}
+
+/// Whether the event gives somebody, or takes from somebody, what they may do, or lets `by` sign in
+/// as somebody else. A new password of one's own does neither.
+fn changes_access(by: &str, id: &str, event: &Event) -> bool {
+    match event {
+        Event::PersonCreated { .. }
+        | Event::PersonChanged { .. }
+        | Event::PersonDisabled { .. }
+        | Event::PersonEnabled { .. } => true,
+        Event::PasswordSet { .. } => by != id,
+        Event::KeyCreated { .. }
+        | Event::KeyRevoked { .. }
+        | Event::SessionStarted { .. }
+        | Event::SessionEnded { .. }
+        | Event::SignInRefused { .. }
+        | Event::LinkCreated { .. }
+        | Event::LinkRedeemed { .. } => false,
     }
 }

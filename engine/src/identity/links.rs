@@ -123,7 +123,7 @@ impl Identity {
         draft.append(&link.id, 1, redeemed)?;
         draft_void(&mut draft, &hash, &link);
         self.commit(turn, draft).await?;
-        Ok((token, session, entry.principal()))
+        Ok((token, session, self.directory().principal(&entry)))
     }
 
     /// Adds to a draft that no open link of a person works any more.

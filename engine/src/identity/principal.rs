@@ -6,6 +6,7 @@ use bincode::{Decode, Encode};
 
 use crate::action::{Caller, PrincipalKind};
 use crate::approval::Voter;
+use crate::time::Timestamp;
 
 /// What a person may do. Roles do not include one another: an administrator does not vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -68,6 +69,8 @@ pub struct Principal {
     pub roles: BTreeSet<Role>,
     /// Further facts, such as the tenant.
     pub attributes: BTreeMap<String, String>,
+    /// When a person last changed what others, or they themselves, may do.
+    pub changed_access_at: Option<Timestamp>,
 }
 
 impl Principal {
@@ -90,6 +93,7 @@ impl Principal {
             groups: self.groups.clone(),
             is_person: self.kind == PrincipalKind::Person,
             is_approver: self.has(Role::Approver),
+            changed_access_at: self.changed_access_at,
         }
     }
 

@@ -37,7 +37,7 @@ impl Identity {
             if !entry.person.is_enabled() {
                 return Err(AuthError::Disabled);
             }
-            entry.principal()
+            directory.principal(entry)
         };
         if session.last_seen_at.plus_ms(limits::SESSION_TOUCH_MS) <= now
             && let Err(error) = self.touch(&hash).await

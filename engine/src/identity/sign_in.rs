@@ -65,7 +65,7 @@ impl Identity {
         let (token, session) =
             self.draft_start(&mut draft, &person, kind, SignInMethod::Password, from)?;
         self.commit(turn, draft).await?;
-        Ok((token, session, now.principal()))
+        Ok((token, session, self.directory().principal(&now)))
     }
 
     async fn verify(

@@ -121,7 +121,7 @@ impl Identity {
             let mut directory = this.directory_mut();
             for (id, event) in &draft.facts {
                 directory
-                    .evolve(id, at, event)
+                    .evolve(&draft.by, id, at, event)
                     .map_err(|reason| StoreError::Damaged {
                         place: id.clone(),
                         reason,
@@ -299,7 +299,9 @@ fn replay(log: &dyn EventLog, directory: &mut Directory, id: &str) -> Result<(),
         after = last.version;
         for record in &records {
             event::decode(&record.body)
-                .and_then(|event| directory.evolve(id, Timestamp(record.time_ms), &event))
+                .and_then(|event| {
+                    directory.evolve(&record.actor, id, Timestamp(record.time_ms), &event)
+                })
                 .map_err(|reason| StoreError::Damaged {
                     place: format!("record {} of {stream}", record.version),
                     reason,

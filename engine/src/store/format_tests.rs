@@ -100,6 +100,7 @@ fn cast() -> CastVote {
             groups: BTreeSet::from(["finance".to_owned()]),
             is_person: true,
             is_approver: true,
+            changed_access_at: None,
         },
         vote: Vote::Approve,
         reason: None,

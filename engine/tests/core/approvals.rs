@@ -331,3 +331,18 @@ fn incident_42_a_state_that_asks_for_more_people_ends_the_approval() {
 fn commit_on(revalidation: holdpoint_engine::action::Revalidation, at: Timestamp) -> Command {
     Command::Commit { revalidation, at }
 }
+
+#[test]
+fn i08_whoever_changed_who_may_do_what_since_it_was_asked_does_not_vote() {
+    let before = Voter {
+        changed_access_at: Some(at(-1)),
+        ..person("ana")
+    };
+    let after = Voter {
+        changed_access_at: Some(T0),
+        ..person("ana")
+    };
+    let refused = Case::staged().when(vote_by(after));
+    assert_eq!(refused, Err(Refusal::Ineligible(Ineligible::ChangedAccess)));
+    assert!(Case::staged().when(vote_by(before)).is_ok());
+}

@@ -112,6 +112,7 @@ pub(crate) fn person(name: &str) -> Voter {
         groups: BTreeSet::from(["finance".to_owned()]),
         is_person: true,
         is_approver: true,
+        changed_access_at: None,
     }
 }
 

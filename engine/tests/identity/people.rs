@@ -247,3 +247,26 @@ async fn a_change_is_finished_though_its_caller_goes_away() {
     }
     assert_eq!(house.restart().identity.people(), identity.people());
 }
+
+#[tokio::test]
+async fn i08_it_is_remembered_who_changed_what_people_may_do() {
+    let house = House::new();
+    let root = house.person("root@example.com", &[Role::Admin]).await;
+    let token = house
+        .sign_in("root@example.com", SessionKind::Browser)
+        .await
+        .expect("a session");
+    let seen = async |house: &House| {
+        let session = house.identity.authenticate_session(token.expose()).await;
+        session.expect("the session is good").1.changed_access_at
+    };
+    assert_eq!(seen(&house).await, None);
+    let change = PersonChange {
+        roles: Some([Role::Admin, Role::Approver].into()),
+        ..PersonChange::default()
+    };
+    let changed = house.identity.change_person(&root.id, &root.id, change);
+    changed.await.expect("an administrator may");
+    assert_eq!(seen(&house).await, Some(Timestamp(START)));
+    assert_eq!(seen(&house.restart()).await, Some(Timestamp(START)));
+}

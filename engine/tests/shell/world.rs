@@ -209,6 +209,7 @@ fn person(id: &str, roles: &[Role]) -> Principal {
         groups: BTreeSet::from(["finance".to_owned()]),
         roles: roles.iter().copied().collect(),
         attributes: BTreeMap::new(),
+        changed_access_at: None,
     }
 }
 
@@ -239,5 +240,6 @@ pub(crate) fn service() -> Principal {
         groups: BTreeSet::new(),
         roles: BTreeSet::new(),
         attributes: BTreeMap::from([("tenant".to_owned(), "eu".to_owned())]),
+        changed_access_at: None,
     }
 }

@@ -53,6 +53,7 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::Ineligible(Ineligible::NotAPerson | Ineligible::NotAnApprover) => {
             Code::NotAnApprover
         }
+        Refusal::Ineligible(Ineligible::ChangedAccess) => Code::ChangedAccess,
         Refusal::Ineligible(Ineligible::AlreadyVoted) => Code::AlreadyVoted,
         Refusal::Ineligible(Ineligible::Expired) => Code::Expired,
         Refusal::ReasonRequired => Code::ReasonRequired,

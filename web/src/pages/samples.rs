@@ -27,6 +27,7 @@ pub(super) fn ada() -> Principal {
         groups: BTreeSet::from(["finance".to_owned()]),
         roles: BTreeSet::from([Role::Approver]),
         attributes: BTreeMap::new(),
+        changed_access_at: None,
     }
 }
 

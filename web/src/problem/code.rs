@@ -58,6 +58,8 @@ codes! {
         "Whoever asked for the action, or owns the credential that asked, may not vote on it. Somebody else must.";
     NotAnApprover, "not_an_approver", FORBIDDEN, "This principal may not vote on this action",
         "Only people with the role of approver, in one of the groups that the action asks for, may vote. API keys never vote.";
+    ChangedAccess, "changed_access", FORBIDDEN, "Who changed access since then does not vote",
+        "Whoever has changed accounts, roles or groups while the action was waiting may not vote on it. Somebody else must.";
     OwnOutcome, "own_outcome", FORBIDDEN, "Nobody settles their own action",
         "Whoever asked for the action or approved it may not say what became of it. Somebody else must.";
     CrossOrigin, "cross_origin", FORBIDDEN, "The request came from another site",

@@ -39,7 +39,7 @@ pub(super) fn vote(action: &Action, ballot: Ballot, at: Timestamp) -> Result<Vec
         return Err(decided);
     }
     let Approval { requirement, votes } = approval;
-    let requester = action.proposal.caller.requester();
+    let requester = action.requester();
     match approval::eligibility(requirement, &requester, votes, &voter, at) {
         Ok(()) => {}
         Err(Ineligible::Expired) => return Ok(expiry(action, at).into_iter().collect()),
@@ -184,7 +184,7 @@ pub(super) fn settle(
     if !has_words(&reason) {
         return Err(Refusal::ReasonRequired);
     }
-    let requester = action.proposal.caller.requester();
+    let requester = action.requester();
     let asked = requester.id == by || requester.owner.as_ref() == Some(&by);
     let votes = action
         .approval

@@ -31,7 +31,7 @@ pub(in crate::pages) fn is_requester(action: &Action, person: &Principal) -> boo
 pub(in crate::pages) fn may_vote(action: &Action, person: &Principal, now: Timestamp) -> bool {
     action.status() == Status::Staged
         && action.approval.as_ref().is_some_and(|approval| {
-            let requester = action.proposal.caller.requester();
+            let requester = action.requester();
             let (needs, votes) = (&approval.requirement, &approval.votes);
             eligibility(needs, &requester, votes, &person.voter(), now).is_ok()
         })
@@ -105,7 +105,7 @@ fn why(
         return format!("There is nothing to vote on any more: the action is {word}.");
     }
     let requirement = &approval.requirement;
-    let requester = action.proposal.caller.requester();
+    let requester = action.requester();
     let voter = person.voter();
     match eligibility(requirement, &requester, &approval.votes, &voter, now) {
         Ok(()) => format!("You may vote: {}. You have one vote.", entitlement(&requirement.needs, &voter.groups)),
@@ -127,6 +127,9 @@ fn why(
             groups_asked(&requirement.needs),
             if voter.groups.is_empty() { "no group".into() } else { list(&voter.groups) }
         ),
+        Err(Ineligible::ChangedAccess) => {
+            "You may not vote: since this was asked you have changed accounts, roles or groups. Somebody else must decide.".into()
+        }
         Err(Ineligible::AlreadyVoted) => {
             let at = approval
                 .votes
