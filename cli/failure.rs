@@ -77,6 +77,13 @@ impl Failure {
         &self.words.message
     }
 
+    /// Whether the server said no, and would say so again: the request is not worth repeating.
+    pub(crate) fn is_settled(&self) -> bool {
+        let problem = self.words.problem.as_ref();
+        let retryable = problem.and_then(|problem| problem.get("retryable"));
+        retryable.and_then(Value::as_bool) == Some(false)
+    }
+
     /// With another exit code.
     pub(crate) fn with_code(mut self, code: ExitCode) -> Self {
         self.code = code;

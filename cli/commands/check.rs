@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Args};
 use miette::Severity;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::{self, PlaceArgs, ServingArgs, Settings};
 use crate::escape;
@@ -76,9 +76,11 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
         output.table(
             ["setting", "value", "from"],
             settings.rows().into_iter().map(|(key, value, source)| {
-                let value = value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned);
+                let value = match value {
+                    Value::Null => "none".to_owned(),
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                };
                 [key.to_owned(), value, source.name().to_owned()]
             }),
         )?;

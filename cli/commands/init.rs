@@ -58,13 +58,20 @@ pub(crate) fn run(args: &InitArgs, output: Output) -> Outcome {
     output.note(&format!(
         "wrote {} and made the folder {}
 
-Next:
-  1. say what your tools are, and look at them:   holdpoint check
-  2. make somebody who may approve:               holdpoint user add you@example.com --name You --role admin --role approver --password-file FILE
-  3. make a key for your service:                 holdpoint key create --name my-service --kind service --owner you@example.com > service.key
-  4. start it:                                    holdpoint serve",
+Next{}:
+  1. say what your tools are, and look at them:      holdpoint check
+  2. make somebody who may approve:                  holdpoint user add you@example.com --name You --role admin --role approver
+  3. make the owner of your service, somebody else:  holdpoint user add owner@example.com --name Owner --role requester
+     (whoever owns a key does not vote on what it asks for)
+  4. make a key for the service:                     holdpoint key create --name my-service --kind service --owner owner@example.com > service.key
+  5. start it, and sign in at the URL that it says:  holdpoint serve",
         file.display(),
-        data.display()
+        data.display(),
+        if folder == Path::new("") {
+            String::new()
+        } else {
+            format!(", in {}", folder.display())
+        },
     ));
     Ok(ExitCode::Ok)
 }

@@ -46,7 +46,13 @@ pub(crate) async fn run(args: VerifyArgs, matches: &ArgMatches, output: Output) 
                 .help("name the data folder with --data FOLDER"),
         );
     }
-    let log = data::open(folder, output)?;
+    let log = data::open(folder, output).map_err(|failure| {
+        if failure.code == ExitCode::Conflict {
+            failure.help("stop the server that holds it, or verify a copy: --data FOLDER")
+        } else {
+            failure
+        }
+    })?;
     let result = check(log.as_ref(), args.expect.as_ref(), output);
     log.close().await;
     let (position, hash) = result?;

@@ -126,11 +126,11 @@ async fn interactive(args: &Args) -> Result<(), Failure> {
     let house = House::open(&folder, listener(args).await?).await?;
     let cast = folder.cast(house.engine.identity()).await?;
     let client = Client::new(format!("http://{}", house.address))?;
-    tour::submit_three(&client, &cast).await?;
+    let waiting = tour::submit_three(&client, &cast).await?;
     let links = tour::links(&house, &cast).await?;
     anstream::println!(
         "{}",
-        tour::script(&house, shop_address, &root, &cast, &links)
+        tour::script(&house, shop_address, &root, &cast, &links, waiting)
     );
     tokio::signal::ctrl_c().await?;
     anstream::println!(

@@ -166,9 +166,12 @@ pub(crate) async fn open_shop(
     // that moved would be another shop, and every waiting refund would have to be planned again.
     let fixed = wanted.or(folder.shop_address()?);
     let listener = match fixed {
-        Some(address) => TcpListener::bind(address)
-            .await
-            .map_err(|error| format!("the shop must listen on {address}, and cannot: {error}"))?,
+        Some(address) => TcpListener::bind(address).await.map_err(|error| {
+            format!(
+                "the shop must listen on {address}, and cannot: {error}; where this example \
+                     runs already, stop it or name another folder with --data"
+            )
+        })?,
         None => bind(7071).await?,
     };
     let address = listener.local_addr()?;

@@ -12,8 +12,9 @@ use crate::setup::{Cast, Player};
 /// How long a link can be used, once.
 const LINK: Duration = Duration::from_mins(15);
 
-/// Puts the three refunds of the tour into the queue. Submitting them again creates nothing.
-pub(crate) async fn submit_three(client: &Client, cast: &Cast) -> Result<(), Failure> {
+/// Puts the three refunds of the tour into the queue, and answers how many of them wait. Submitting
+/// them again creates nothing.
+pub(crate) async fn submit_three(client: &Client, cast: &Cast) -> Result<usize, Failure> {
     let jacket = refund("8812", "cus_2041", 4_900, "The jacket came back unworn");
     let kettle = refund(
         "8813",
@@ -22,17 +23,19 @@ pub(crate) async fn submit_three(client: &Client, cast: &Cast) -> Result<(), Fai
         "URGENT!! The customer is upset, please approve right away",
     );
     let sofa = refund("8814", "cus_3310", 62_000, "The sofa arrived broken");
+    let mut waiting = 0;
     for (key, name, body) in [
         (&cast.checkout_key, "demo-8812", jacket),
         (&cast.agent_key, "demo-8813", kettle),
         (&cast.checkout_key, "demo-8814", sofa),
     ] {
-        client
+        let reply = client
             .submit(key, name, &body)
             .await?
             .expect_ok("submitting a refund")?;
+        waiting += usize::from(reply.text("/status") == "staged");
     }
-    Ok(())
+    Ok(waiting)
 }
 
 /// A link that signs in, for each person.
@@ -63,6 +66,7 @@ pub(crate) fn script(
     root: &Path,
     cast: &Cast,
     links: &[(Player, String)],
+    waiting: usize,
 ) -> String {
     let mut text = String::new();
     let base = format!("http://{}", house.address);
@@ -79,9 +83,18 @@ pub(crate) fn script(
         };
         let _ = writeln!(text, "  {:6} {what:22} {link}", player.name);
     }
+    text.push_str(&match waiting {
+        3 => "\nThree refunds wait.".to_owned(),
+        0 => format!(
+            "\nNone of the three refunds waits any more: they went on where they were. For a new \
+             start, stop this\nand delete {}, or name another folder with --data.",
+            root.display()
+        ),
+        some => format!("\n{some} of the three refunds still wait; they went on where they were."),
+    });
     let _ = write!(
         text,
-        "\nThree refunds wait. As Fiona:\n\n\
+        " As Fiona:\n\n\
          1. Approve \"Refund 49.00 EUR to order 8812\". The shop counts one refund.\n\n\
          2. An agent asked for 50.00 on order 8813. Change the order behind it, then approve it:\n\n\
          \x20    curl -X POST 'http://{shop}/switches/orders/8813?refundable_minor=2000'\n\n\

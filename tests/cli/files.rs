@@ -22,6 +22,28 @@ fn init_writes_files_that_check_accepts_and_never_replaces_one_silently() {
 }
 
 #[test]
+fn the_steps_that_init_names_give_the_key_another_owner_than_the_approver() {
+    let place = Place::new();
+    let next = place.run(&["init", "shop"]).code(0).err;
+    assert!(next.contains("Next, in shop:"), "{next}");
+    assert!(next.contains("--owner owner@example.com"), "{next}");
+    assert!(next.contains("user add owner@example.com"), "{next}");
+}
+
+#[test]
+fn doctor_looks_for_the_server_where_the_file_says_that_it_listens() {
+    let place = Place::new();
+    place.write(
+        "holdpoint.json",
+        "{ \"server\": { \"listen\": \"127.0.0.1:1\" }, \"tools\": {} }",
+    );
+    let found = place.run(&["doctor"]).out;
+    assert!(found.contains("http://127.0.0.1:1"), "{found}");
+    let found = place.run(&["doctor", "--server", "http://127.0.0.1:2"]).out;
+    assert!(found.contains("http://127.0.0.1:2"), "{found}");
+}
+
+#[test]
 fn both_templates_of_init_mean_the_same_settings() {
     let place = Place::new();
     place.run(&["init", "json"]).ok();

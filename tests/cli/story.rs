@@ -277,6 +277,8 @@ fn refusals_of_the_server_are_told_in_words_with_code_and_request() {
         "{}",
         run.err
     );
+    // Sent again, it would be refused again.
+    assert!(!run.err.contains("--idempotency-key"), "{}", run.err);
     story.place.write("wrong", "hp_wrong");
     let run = story.run("wrong", &["actions", "ls"]).code(7);
     assert!(run.err.contains("holdpoint login"), "{}", run.err);
@@ -322,10 +324,13 @@ fn hostile_arguments_are_shown_escaped() {
 #[test]
 fn a_folder_that_a_server_holds_is_refused_with_the_way_through_the_server() {
     let story = Story::begin();
-    for args in [&["user", "list"][..], &["verify"]] {
+    for (args, way) in [
+        (&["user", "list"][..], "--server"),
+        (&["verify"], "verify a copy"),
+    ] {
         let run = story.place.run(args).code(6);
         assert!(
-            run.err.contains("process ") && run.err.contains("--server"),
+            run.err.contains("process ") && run.err.contains(way),
             "{}",
             run.err
         );

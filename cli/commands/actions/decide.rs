@@ -107,8 +107,9 @@ pub(super) async fn approve(args: ApproveArgs, output: Output) -> Outcome {
         if !output.can_ask() {
             return Err(
                 Failure::usage("there is no terminal to ask at").help(format!(
-                    "look at it with `holdpoint actions show {}`, then pass --yes --digest DIGEST",
-                    args.id
+                    "look at it with `holdpoint actions show {}`, then pass --yes --digest DIGEST{}",
+                    args.id,
+                    snapshot.map_or("", |_| " --snapshot-digest DIGEST"),
                 )),
             );
         }

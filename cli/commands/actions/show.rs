@@ -152,7 +152,11 @@ fn approval(out: &mut String, approval: Option<&Value>) {
     };
     out.push_str("approval\n");
     line(out, "  required", approval, "/required");
-    block(out, "  groups", approval.get("groups"));
+    if array(approval.get("groups")).is_empty() {
+        out.push_str("  by: any approver\n");
+    } else {
+        block(out, "  groups", approval.get("groups"));
+    }
     line(out, "  deadline", approval, "/deadline");
     line(out, "  held until", approval, "/hold_until");
     for reason in array(approval.get("because")) {
@@ -165,8 +169,9 @@ fn approval(out: &mut String, approval: Option<&Value>) {
     for vote in array(approval.get("votes")) {
         let _ = writeln!(
             out,
-            "  vote: {} by {} at {}, reason: {}",
+            "  vote: {} by {} ({}) at {}, reason: {}",
             escape::text(&field(vote, "/vote")),
+            escape::text(&field(vote, "/name")),
             escape::text(&field(vote, "/person")),
             escape::text(&field(vote, "/at")),
             escape::text(&field(vote, "/reason")),

@@ -64,6 +64,9 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
         .header("Idempotency-Key", quoted(&key)?)
         .body(body);
     let answer = client.send(request).await.map_err(|failure| {
+        if failure.is_settled() {
+            return failure;
+        }
         // Sending the same key again is safe whatever became of the first try.
         failure.detail(format!(
             "to send it again without doing it twice, add --idempotency-key {key}"

@@ -3,6 +3,9 @@
 mod folder;
 mod server;
 
+use std::net::{Ipv4Addr, SocketAddr};
+
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use serde_json::json;
 
@@ -115,7 +118,11 @@ pub(crate) async fn run(args: DoctorArgs, matches: &ArgMatches, output: Output) 
     let settings = Settings::resolve(args.place.data.as_ref(), None, file, config::leaf(matches));
     let folder = &settings.data.value;
     let held = folder::look(folder, tools.as_ref(), &mut findings, output).await;
-    server::look(&args.server, held, &mut findings).await;
+    let mut server = args.server.clone();
+    if config::leaf(matches).value_source("server") == Some(ValueSource::DefaultValue) {
+        server.server = address_here(settings.listen.value);
+    }
+    server::look(&server, held, &mut findings).await;
 
     let worst = findings.0.iter().map(|finding| finding.state).max();
     print(&findings, output)?;
@@ -124,6 +131,14 @@ pub(crate) async fn run(args: DoctorArgs, matches: &ArgMatches, output: Output) 
     } else {
         ExitCode::Ok
     })
+}
+
+/// Where a server with these settings is reached from this machine.
+fn address_here(mut listen: SocketAddr) -> String {
+    if listen.ip().is_unspecified() {
+        listen.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    format!("http://{listen}")
 }
 
 fn print(findings: &Findings, output: Output) -> Outcome<()> {

@@ -142,7 +142,7 @@ pub struct Revalidation {
     pub window: Window,
 }
 
-/// How an attempt ended: the table in section 2 of the invariants.
+/// How an attempt ended, as `target::classify` reads the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// A success status with the body that was promised.

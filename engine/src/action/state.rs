@@ -109,7 +109,7 @@ pub enum Phase {
     },
 }
 
-/// The names of section 4 of the design, as on the wire.
+/// The names on the wire; `docs/adr/0004-statuses.md` says why these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Status {
     /// Waits for votes.

@@ -103,7 +103,7 @@ pub(crate) enum LoadError {
     },
 }
 
-/// Ends the process: going on would act on a state that cannot be (section 5 of the invariants).
+/// Ends the process: going on would act on a state that cannot be (invariant I6).
 pub(crate) fn fatal(message: &str) -> ! {
     tracing::error!("{message}; the process ends so that nothing is done on a wrong state");
     std::process::abort()

@@ -1,4 +1,4 @@
-//! What an answer means for an attempt: the table in section 2 of the invariants.
+//! What an answer means for an attempt: done, certainly not done, not delivered, or unknown.
 
 use serde_json::Value;
 

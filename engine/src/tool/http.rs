@@ -8,7 +8,7 @@ use super::template::Template;
 use crate::action::Rendered;
 
 /// What stands for the version of the state in a rendered header, until the call is sent.
-pub(super) const STATE_ETAG: &str = "{state_etag}";
+pub const STATE_ETAG: &str = "{state_etag}";
 
 /// A method of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,7 +38,7 @@ pub(super) fn tool(tool: &Tool, fields: &Fields<'_>, report: &mut Report<'_>) {
             doubt(
                 "execute",
                 "no execute; a worker must pull the work",
-                "give execute, or write \"execute\": { \"worker\": {} } to say that it is meant",
+                "give execute; there is no API for workers yet, so the call would only wait",
             );
         }
         Execute::Http(call) if call.origin.scheme == "http" && !loopback(&call.origin.host) => {

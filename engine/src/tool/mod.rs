@@ -38,7 +38,7 @@ pub use definition::{
 };
 pub use duration::{DurationError, parse as parse_duration};
 pub use file::{Registry, ToolsFile};
-pub use http::{Auth, HttpCall, Method, Origin, SecretRef, resolve_etag};
+pub use http::{Auth, HttpCall, Method, Origin, STATE_ETAG, SecretRef, resolve_etag};
 pub use policy::differences;
 pub use problem::{Problem, ToolsFileError, Warning};
 pub use rule::{Rule, RuleError};

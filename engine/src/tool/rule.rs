@@ -104,7 +104,13 @@ fn compile(source: String, variables: &[String]) -> Result<Rule, String> {
     let program = Program::compile(&source).map_err(|errors| {
         let first = errors.errors.first();
         let text = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
-        format!("the rule is not a CEL expression: {}", shorten(&text))
+        // The slip that is made most often; what the parser says of it helps nobody.
+        let hint = if text.contains("token recognition error at: '= '") {
+            " (== compares)"
+        } else {
+            ""
+        };
+        format!("the rule is not a CEL expression: {}{hint}", shorten(&text))
     })?;
     let shape = Shape::of(program.expression());
     if RULE_DEPTH_MAX < shape.depth {

@@ -319,8 +319,8 @@ fn the_documented_transitions_are_those_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/TRANSITIONS.md");
     let text = format!(
         "# Transitions of an action\n\nMade from the code; a test keeps it true. What may happen to an \
-         action, and what it makes of it.\nFinal statuses (`succeeded` and all after it in the design's \
-         order) are left by nothing; a late answer is only kept.\n\n{}",
+         action, and what it makes of it.\nFinal statuses (`succeeded`, `failed`, `rejected`, `expired`, \
+         `cancelled`, `refused`, `replan_required`) are left by nothing; a late answer is only kept.\n\n{}",
         table()
     );
     if std::env::var_os("HOLDPOINT_RENEW").is_some() {

@@ -81,18 +81,15 @@ impl Switches {
         for (switch, what) in [
             (
                 &self.lose_answers,
-                "answers that will be lost after the work is done",
+                "answers to be lost after the work is done",
             ),
-            (
-                &self.fail_after,
-                "answers that will be 500 after the work is done",
-            ),
-            (&self.refuse, "requests that will be refused"),
+            (&self.fail_after, "answers to be 500 after the work is done"),
+            (&self.refuse, "requests to be refused"),
             (&self.slow_ms, "milliseconds of waiting before each write"),
         ] {
             let value = switch.load(Ordering::SeqCst);
             if value > 0 {
-                words.push(format!("{value} {what}"));
+                words.push(format!("{what}: {value}"));
             }
         }
         if self.forgets_keys() {

@@ -107,7 +107,7 @@ fn approvers(action: &Action) -> Vec<String> {
         .collect()
 }
 
-/// What stands against sending, if anything: the first reason in the order of the design.
+/// What stands against sending, if anything: the first reason in the order below.
 fn mismatch(action: &Action, found: &Revalidation) -> Option<ReplanReason> {
     let proposal = &action.proposal;
     if found.tool_digest != Some(proposal.tool_digest) {

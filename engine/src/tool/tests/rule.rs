@@ -88,6 +88,11 @@ fn unknown_names_are_found_when_the_file_is_read() {
             .expect_err("cut off")
             .contains("not a CEL expression")
     );
+    assert!(
+        holds("args.a = 1", &json!({}))
+            .expect_err("an assignment")
+            .ends_with("(== compares)")
+    );
 }
 
 #[test]

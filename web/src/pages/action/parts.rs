@@ -4,6 +4,7 @@ use holdpoint_engine::action::{Action, AttemptResult, FailReason, Phase, Rendere
 use holdpoint_engine::approval::{CastVote, Need, Vote};
 use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::tool::STATE_ETAG;
 
 use super::standing::list;
 use crate::display::Shown;
@@ -13,11 +14,18 @@ pub(super) struct RequestView {
     pub(super) method: Shown,
     pub(super) url: Shown,
     pub(super) is_worker: bool,
-    pub(super) headers: Vec<(Shown, Shown)>,
+    pub(super) headers: Vec<HeaderView>,
     pub(super) secrets: Vec<Shown>,
     pub(super) content_type: Option<Shown>,
     pub(super) body: Option<Row>,
     pub(super) digest: String,
+}
+
+pub(super) struct HeaderView {
+    pub(super) name: Shown,
+    pub(super) value: Shown,
+    /// Whether the value is not known before the state is read again.
+    pub(super) is_version: bool,
 }
 
 pub(super) struct SnapshotView {
@@ -69,7 +77,11 @@ pub(super) fn request_view(request: &Rendered) -> RequestView {
         headers: request
             .headers
             .iter()
-            .map(|(name, value)| (Shown::line(name), Shown::line(value)))
+            .map(|(name, value)| HeaderView {
+                name: Shown::line(name),
+                value: Shown::line(value),
+                is_version: value == STATE_ETAG,
+            })
             .collect(),
         secrets: request.secrets.iter().map(|s| Shown::line(s)).collect(),
         content_type: request.content_type.as_deref().map(Shown::line),

@@ -102,7 +102,7 @@ fn why(
     }
     if status != Status::Staged {
         let word = StatusView::new(status).word.to_lowercase();
-        return format!("There is nothing to vote on any more: the action is {word}.");
+        return format!("There is nothing to vote on any more. The status is: {word}.");
     }
     let requirement = &approval.requirement;
     let requester = action.requester();
