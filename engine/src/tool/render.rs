@@ -145,7 +145,9 @@ fn plain_summary(name: &str, args: &Value) -> String {
     let Some(map) = args.as_object().filter(|map| !map.is_empty()) else {
         return name.to_owned();
     };
-    let list: Vec<String> = map
+    // In the order of the names: which order a map keeps depends on how it was built.
+    let sorted: std::collections::BTreeMap<_, _> = map.iter().collect();
+    let list: Vec<String> = sorted
         .iter()
         .map(|(key, value)| format!("{key} {value}"))
         .collect();
