@@ -83,18 +83,20 @@ pub(crate) fn script(
         };
         let _ = writeln!(text, "  {:6} {what:22} {link}", player.name);
     }
-    text.push_str(&match waiting {
+    let begin = match waiting {
         3 => "\nThree refunds wait. As Fiona:".to_owned(),
         0 => format!(
             "\nNone of the three refunds waits any more: they went on where they were. For a new \
              start, stop this\nand delete {}, or name another folder with --data.\nThe tour was, as Fiona:",
             root.display()
         ),
-        some => format!("\n{some} of the three refunds still wait; they went on where they were. As Fiona:"),
-    });
+        some => format!(
+            "\n{some} of the three refunds still wait; they went on where they were. As Fiona:"
+        ),
+    };
     let _ = write!(
         text,
-        "\n\n\
+        "{begin}\n\n\
          1. Approve \"Refund 49.00 EUR to order 8812\". The shop counts one refund.\n\n\
          2. An agent asked for 50.00 on order 8813. Change the order behind it, then approve it:\n\n\
          \x20    curl -X POST 'http://{shop}/switches/orders/8813?refundable_minor=2000'\n\n\

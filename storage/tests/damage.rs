@@ -1,11 +1,6 @@
 //! Folders that are not as they were left. What was acknowledged is there, or the loss is named;
 //! never anything between.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "says which seed and how many rounds it ran"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -42,6 +42,7 @@ impl HttpTarget {
     }
 
     fn client(&self, connect_timeout: Duration) -> Result<Client, CallError> {
+        let connect_timeout = step(connect_timeout);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&connect_timeout) {
             return Ok(client.clone());
@@ -109,6 +110,17 @@ impl HttpTarget {
             Err(_) => Ok(()),
         }
     }
+}
+
+/// The longest of a few steps that is not longer than what is left. A client is costly to make (it
+/// reads the root certificates), and what is left differs from call to call.
+fn step(left: Duration) -> Duration {
+    let steps = [
+        10_000, 8_000, 6_000, 4_000, 3_000, 2_000, 1_000, 500, 250, 100,
+    ];
+    let steps = steps.map(Duration::from_millis);
+    let fits = steps.iter().find(|step| **step <= left);
+    fits.copied().unwrap_or(Duration::from_millis(50))
 }
 
 fn is_from(url: &Url, origin: &Origin) -> bool {
@@ -252,5 +264,20 @@ mod tests {
         let resolve = |name: &str| resolver.resolve(name.parse().expect("a name"));
         assert!(resolve("localhost").await.is_ok());
         assert!(resolve("localhost.").await.is_err());
+    }
+
+    #[test]
+    fn i21_calls_with_ever_other_time_left_share_a_few_clients() {
+        let target = HttpTarget::new(crate::target::NetworkOptions::default());
+        for milliseconds in 1..12_000 {
+            let left = Duration::from_millis(milliseconds);
+            assert!(target.client(left).is_ok());
+            assert!(step(left) <= left.max(Duration::from_millis(50)));
+        }
+        let clients = target
+            .clients
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        assert!(clients.len() <= 11, "{} clients", clients.len());
     }
 }
