@@ -6,19 +6,32 @@ use holdpoint_storage::chain::hash_of;
 use holdpoint_storage::codec;
 use holdpoint_storage::verify::{VerifyError, verify_chain};
 use holdpoint_storage::{
-    Batch, EventLog, NewRecord, OpenError, ReadError, SledLog, SledOptions, StreamAppend, StreamId,
+    Batch, EventLog, IndexPut, NewRecord, OpenError, ReadError, SledLog, SledOptions, StreamAppend,
+    StreamId,
 };
 
 const RECORDS: u64 = 600;
 
+/// Opens it as a long log is: only its end is checked.
 fn open(path: &Path) -> Result<SledLog, OpenError> {
-    SledLog::open(
-        path,
-        &SledOptions {
-            reserve_bytes: 0,
-            ..SledOptions::default()
-        },
-    )
+    open_checking(path, 0)
+}
+
+fn open_checking(path: &Path, whole_check_records_max: u64) -> Result<SledLog, OpenError> {
+    let options = SledOptions {
+        reserve_bytes: 0,
+        whole_check_records_max,
+        ..SledOptions::default()
+    };
+    SledLog::open(path, &options)
+}
+
+/// What a start says that reads the whole log.
+fn refusal(path: &Path) -> String {
+    let opened = open_checking(path, RECORDS).err();
+    opened
+        .expect("the damage is found at the start")
+        .to_string()
 }
 
 async fn fill(path: &Path) {
@@ -35,8 +48,16 @@ async fn fill(path: &Path) {
             expected: version * 50,
             records: vec![record; 50],
         };
+        let put = |key: &[u8], value: u8| IndexPut {
+            index: 1,
+            key: key.to_vec(),
+            value: vec![value; 20],
+        };
+        let number = u8::try_from(version).expect("few");
         log.append(Batch {
             streams: vec![append],
+            puts: vec![put(b"same", number), put(&[number], 7)],
+            deletes: vec![(1, vec![number.wrapping_sub(2)])],
             ..Batch::default()
         })
         .await
@@ -88,6 +109,7 @@ async fn i07_a_forged_record_is_named_by_the_verifier() {
     fill(&path).await;
     with_store(&path, |store| forge(store, 100));
     // The forged record is whole; the one after it does not carry its hash.
+    assert!(refusal(&path).contains("record 101"), "{}", refusal(&path));
     assert_eq!(break_in(&path), 101);
 }
 
@@ -99,6 +121,11 @@ async fn i07_a_dropped_record_is_named_by_the_verifier_and_by_readers() {
     with_store(&path, |store| {
         drop(store.remove(key(100)).expect("removes"));
     });
+    assert!(
+        refusal(&path).contains("a record is missing"),
+        "{}",
+        refusal(&path)
+    );
     assert_eq!(break_in(&path), 100);
     let log = open(&path).expect("opens");
     let stream = StreamId::new("s").expect("a name");
@@ -130,5 +157,28 @@ async fn i07_forged_swapped_and_dropped_records_at_the_end_keep_the_log_from_ope
         with_store(&path, change);
         let error = open(&path).err().expect("refused");
         assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn i07_an_index_entry_that_is_lost_or_an_older_one_is_found_at_the_start() {
+    let root = tempfile::tempdir().expect("a folder");
+    for (name, change) in [
+        ("lost", None),
+        ("older", Some([&[0], [1_u8; 20].as_slice()].concat())),
+    ] {
+        let path = root.path().join(name);
+        fill(&path).await;
+        drop(open_checking(&path, RECORDS).expect("it is whole"));
+        with_store(&path, |store| {
+            let key = b"i\x01same";
+            assert!(store.contains_key(key).expect("reads"));
+            match &change {
+                Some(value) => drop(store.insert(key, value.as_slice()).expect("writes")),
+                None => drop(store.remove(key).expect("removes")),
+            }
+        });
+        let words = refusal(&path);
+        assert!(words.contains("missing or are older ones"), "{words}");
     }
 }

@@ -79,6 +79,8 @@ pub(super) struct Group<'a> {
     head: Head,
     /// How many groups were written before this one.
     groups: u64,
+    /// The sum of all entries, as in [`Tip`].
+    sum: u64,
     records: Vec<(Position, Vec<u8>)>,
     chunks: BTreeMap<Vec<u8>, Vec<u8>>,
     changes: BTreeMap<Vec<u8>, Change>,
@@ -98,12 +100,13 @@ impl<'a> Group<'a> {
     pub(super) fn new(db: &'a Db, tails: &'a mut Tails, tip: Tip) -> Self {
         tails.trim();
         let (records, chunks, changes) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        let Tip { head, groups } = tip;
+        let Tip { head, groups, sum } = tip;
         Self {
             db,
             tails,
             head,
             groups,
+            sum,
             records,
             chunks,
             changes,
@@ -191,16 +194,23 @@ impl<'a> Group<'a> {
                 positions: Vec::new(),
             };
         }
+        let key = keys::stream_chunk(&record.stream, tail.number);
+        if !tail.positions.is_empty() {
+            self.sum = self.sum.wrapping_sub(keys::weigh(&key, &tail.encode()));
+        }
         tail.positions.push(record.position);
         assert_eq!(
             tail.version(),
             record.version,
             "the version was checked before"
         );
-        self.chunks.insert(
-            keys::stream_chunk(&record.stream, tail.number),
-            tail.encode(),
-        );
+        let chunk = tail.encode();
+        let own = keys::weigh(&keys::record(record.position), &record.hash.0);
+        self.sum = self
+            .sum
+            .wrapping_add(keys::weigh(&key, &chunk))
+            .wrapping_add(own);
+        self.chunks.insert(key, chunk);
         self.records.push((record.position, stored));
         self.head = Head::after(record);
         Ok(())
@@ -229,6 +239,7 @@ impl<'a> Group<'a> {
 
     /// The write that the group comes to.
     pub(super) fn finish(self) -> Write {
+        let mut sum = self.sum;
         let mut batch = sled::Batch::default();
         let mut overlay = Overlay::new();
         let mut empty = true;
@@ -244,6 +255,12 @@ impl<'a> Group<'a> {
                 continue;
             }
             empty = false;
+            if let Some(old) = &change.old {
+                sum = sum.wrapping_sub(keys::weigh(&key, old));
+            }
+            if let Some(new) = &change.new {
+                sum = sum.wrapping_add(keys::weigh(&key, new));
+            }
             match &change.new {
                 Some(value) => values::insert(&mut batch, key.clone(), value, change.old_pieces),
                 None => values::remove(&mut batch, key.clone(), change.old_pieces),
@@ -253,6 +270,7 @@ impl<'a> Group<'a> {
         let tip = Tip {
             head: self.head,
             groups: self.groups + u64::from(!empty),
+            sum,
         };
         batch.insert(keys::TIP, tip.encode());
         Write {

@@ -2,7 +2,7 @@
 //!
 //! | first byte | key | value |
 //! |---|---|---|
-//! | `h` | — | [`Tip`]: the last record, and how many groups were written |
+//! | `h` | — | [`Tip`]: the last record, how many groups were written, the sum of all entries |
 //! | `r` | position | a record ([`crate::codec`]), as in [`super::values`] |
 //! | `s` | stream, 0, chunk number | positions of up to [`CHUNK`] records of the stream |
 //! | `i` | index, key | an index entry, as in [`super::values`] |
@@ -20,7 +20,7 @@ pub(super) const CHUNK: u64 = 128;
 
 pub(super) const TIP: &[u8] = b"h";
 
-const TIP_BYTES: usize = 8 + 32 + 8 + 8;
+const TIP_BYTES: usize = 8 + 32 + 8 + 8 + 8;
 
 pub(super) fn record(position: Position) -> Vec<u8> {
     [b"r".as_slice(), &position.to_be_bytes()].concat()
@@ -76,6 +76,18 @@ pub(super) struct Tip {
     pub(super) head: Head,
     /// How many groups were ever written, with records or without.
     pub(super) groups: u64,
+    /// The sum of [`weigh`] over every other entry. Where the store lost an entry, or came back with
+    /// an older one, it does not fit any more.
+    pub(super) sum: u64,
+}
+
+/// What an entry adds to [`Tip::sum`]. A record stands with its hash instead of its body.
+pub(super) fn weigh(key: &[u8], value: &[u8]) -> u64 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(key.len() as u64).to_be_bytes());
+    hasher.update(key);
+    hasher.update(value);
+    u64::from(hasher.finalize())
 }
 
 impl Tip {
@@ -88,7 +100,8 @@ impl Tip {
         // Without a record there is no time, and the position says so.
         let time_ms = time_ms.unwrap_or(0).to_be_bytes();
         let (position, groups) = (position.to_be_bytes(), self.groups.to_be_bytes());
-        [position.as_slice(), &hash.0, &time_ms, &groups].concat()
+        let sum = self.sum.to_be_bytes();
+        [position.as_slice(), &hash.0, &time_ms, &groups, &sum].concat()
     }
 
     /// The tip in `bytes`; `None` where they are not one.
@@ -96,7 +109,8 @@ impl Tip {
         let bytes: &[u8; TIP_BYTES] = bytes.try_into().ok()?;
         let (position, rest) = bytes.split_first_chunk()?;
         let (hash, rest) = rest.split_first_chunk()?;
-        let (time_ms, groups) = rest.split_first_chunk()?;
+        let (time_ms, rest) = rest.split_first_chunk()?;
+        let (groups, sum) = rest.split_first_chunk()?;
         let position = Position::from_be_bytes(*position);
         let time_ms = (position != 0).then_some(i64::from_be_bytes(*time_ms));
         let head = Head {
@@ -106,7 +120,8 @@ impl Tip {
         };
         Some(Self {
             head,
-            groups: u64::from_be_bytes(groups.try_into().ok()?),
+            groups: u64::from_be_bytes(*groups),
+            sum: u64::from_be_bytes(sum.try_into().ok()?),
         })
     }
 }

@@ -13,7 +13,7 @@ use super::fault::{self, Fault};
 use super::folder::{Folder, State, Store, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
-use super::view::decode;
+use super::view::{decode, stored_value};
 use crate::chain::Head;
 use crate::log::OpenError;
 use crate::record::{Position, Record};
@@ -65,9 +65,10 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
     folder.set_reserve_aside(options.reserve_bytes);
     let store = Arc::new(Store::new(db, file, folder));
 
+    let whole_check_max = options.whole_check_records_max;
     let checking = Arc::clone(&store);
     // On a thread of its own, because sled panics on some kinds of damage.
-    let checked = apart(path, move || check(&checking, marked))?;
+    let checked = apart(path, move || check(&checking, marked, whole_check_max))?;
     let tip = match checked {
         Ok(Ok(tip)) => tip,
         Ok(Err(Fault::Io(source))) => return Err(io(source)),
@@ -148,7 +149,7 @@ fn apart<T: Send + 'static>(
 }
 
 /// Where the log ends, once its end was found to be whole.
-fn check(store: &Store, marked: Option<Marked>) -> Result<Tip, Fault> {
+fn check(store: &Store, marked: Option<Marked>, whole_check_max: u64) -> Result<Tip, Fault> {
     let corrupt = |reason: String| Err(Fault::Corrupt(reason));
     let tip = match store.db.get(keys::TIP)? {
         Some(bytes) => match Tip::decode(&bytes) {
@@ -208,7 +209,40 @@ fn check(store: &Store, marked: Option<Marked>) -> Result<Tip, Fault> {
             "record {position} is not the one that had been acknowledged"
         ));
     }
+    if head.position <= whole_check_max && sum(store)? != tip.sum {
+        return corrupt("entries that had been acknowledged are missing or are older ones".into());
+    }
     Ok(tip)
+}
+
+/// The sum of all entries, as in [`Tip`]; names the first record that breaks the chain.
+fn sum(store: &Store) -> Result<u64, Fault> {
+    let (mut sum, mut before) = (0_u64, Head::default());
+    for entry in store.db.iter() {
+        let (key, first) = entry?;
+        let weight = match key.first() {
+            Some(b'r') => {
+                let position = keys::record_position(&key)
+                    .ok_or_else(|| Fault::Corrupt("a record has no position".to_owned()))?;
+                let record = read(store, position)?;
+                if let Some(reason) = before.refuse(&record) {
+                    let reason = format!("record {position} breaks the chain: {reason}");
+                    return Err(Fault::Corrupt(reason));
+                }
+                before = Head::after(&record);
+                keys::weigh(&key, &record.hash.0)
+            }
+            Some(b's') => keys::weigh(&key, &first),
+            Some(b'i' | b'u') => {
+                let whole = stored_value(&store.db, &key)?.unwrap_or_default();
+                keys::weigh(&key, &whole)
+            }
+            // The tip itself, and pieces, which were weighed with their value.
+            _ => 0,
+        };
+        sum = sum.wrapping_add(weight);
+    }
+    Ok(sum)
 }
 
 fn read(store: &Store, position: Position) -> Result<Record, Fault> {
