@@ -60,9 +60,9 @@ pub struct SledOptions {
     /// How much room is set aside in the folder to be able to open the log on a full disk, in
     /// bytes.
     pub reserve_bytes: u64,
-    /// Up to this many records the whole log is read and every entry counted in at each start: well
-    /// under a second for the default. Of a longer log only the end is checked, since people would
-    /// wait for minutes; [`crate::verify`] checks its records.
+    /// Up to this many records the whole log is read and every entry counted in at each start; of a
+    /// longer log only the end is checked. By default every log is read whole: a start that takes
+    /// longer is better than one on a damaged log.
     pub whole_check_records_max: u64,
 }
 
@@ -72,7 +72,7 @@ impl Default for SledOptions {
             cache_bytes: 128 * 1024 * 1024,
             free_bytes_min: 64 * 1024 * 1024,
             reserve_bytes: 32 * 1024 * 1024,
-            whole_check_records_max: 50_000,
+            whole_check_records_max: u64::MAX,
         }
     }
 }
