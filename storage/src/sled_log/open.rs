@@ -13,7 +13,8 @@ use super::fault::{self, Fault};
 use super::folder::{Folder, State, Store, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
-use super::view::{decode, stored_value};
+use super::values;
+use super::view::decode;
 use crate::chain::Head;
 use crate::log::OpenError;
 use crate::record::{Position, Record};
@@ -224,7 +225,7 @@ fn sum(store: &Store) -> Result<u64, Fault> {
             Some(b'r') => {
                 let position = keys::record_position(&key)
                     .ok_or_else(|| Fault::Corrupt("a record has no position".to_owned()))?;
-                let record = read(store, position)?;
+                let record = decode_at(store, &key, &first, position)?;
                 if let Some(reason) = before.refuse(&record) {
                     let reason = format!("record {position} breaks the chain: {reason}");
                     return Err(Fault::Corrupt(reason));
@@ -234,7 +235,7 @@ fn sum(store: &Store) -> Result<u64, Fault> {
             }
             Some(b's') => keys::weigh(&key, &first),
             Some(b'i' | b'u') => {
-                let whole = stored_value(&store.db, &key)?.unwrap_or_default();
+                let whole = values::assemble(&store.db, &key, &first)?;
                 keys::weigh(&key, &whole)
             }
             // The tip itself, and pieces, which were weighed with their value.
@@ -246,12 +247,22 @@ fn sum(store: &Store) -> Result<u64, Fault> {
 }
 
 fn read(store: &Store, position: Position) -> Result<Record, Fault> {
-    let place = |reason: &str| Fault::Corrupt(format!("record {position}: {reason}"));
     let key = keys::record(position);
-    let first = store.db.get(&key)?.ok_or_else(|| place("it is missing"))?;
-    decode(store, &key, &first, position).map_err(|fault| match fault {
+    let missing = || Fault::Corrupt(format!("record {position}: it is missing"));
+    let first = store.db.get(&key)?.ok_or_else(missing)?;
+    decode_at(store, &key, &first, position)
+}
+
+/// The record under a key whose first piece is at hand; an error names the record.
+fn decode_at(
+    store: &Store,
+    key: &[u8],
+    first: &sled::IVec,
+    position: Position,
+) -> Result<Record, Fault> {
+    decode(store, key, first, position).map_err(|fault| match fault {
         Fault::Io(error) => Fault::Io(error),
-        Fault::Corrupt(reason) => place(&reason),
+        Fault::Corrupt(reason) => Fault::Corrupt(format!("record {position}: {reason}")),
     })
 }
 
