@@ -1,0 +1,154 @@
+//! The rows: each manner with each class, with and without a check, and what must come of it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_engine::action::Status;
+use serde_json::{Value, json};
+
+use super::doubts::Doubter;
+use super::manners::{Deed, Manner, Seen, all, cuts};
+
+/// The classes that are recorded.
+const CLASSES: [&str; 3] = ["write-once-checkable", "irreversible", "approval-bound"];
+
+/// One call of one tool.
+pub(super) struct Row {
+    pub(super) manner: Arc<Manner>,
+    pub(super) class: &'static str,
+    /// The source of truth; none where the tool has no check.
+    pub(super) doubter: Option<Doubter>,
+}
+
+/// How a row must end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The engine concludes this by itself.
+    Machine(Status),
+    /// A person is asked.
+    Person,
+    /// It fails for certain, or a person is asked: a matter of luck, and nothing happened.
+    NothingDone,
+}
+
+/// Every row.
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut add = |manner: &Arc<Manner>, class, doubter: Option<Doubter>| {
+        let too_late = matches!(manner.deed, Deed::Later(wait) if Duration::from_mins(2) < wait);
+        // A request that takes effect after its declared lifetime breaks the definition's word; only
+        // a target that knows the key again makes up for that.
+        if !(too_late && class == "irreversible" && doubter.is_some()) {
+            let manner = Arc::clone(manner);
+            rows.push(Row {
+                manner,
+                class,
+                doubter,
+            });
+        }
+    };
+    for manner in all() {
+        let manner = Arc::new(manner);
+        for class in CLASSES {
+            add(&manner, class, None);
+            add(&manner, class, Some(Doubter::Honest));
+        }
+        if manner.name.starts_with("500 Oh") {
+            for class in CLASSES {
+                for doubter in Doubter::all() {
+                    add(&manner, class, Some(doubter));
+                }
+            }
+        }
+    }
+    for manner in cuts() {
+        add(&Arc::new(manner), CLASSES[0], Some(Doubter::Honest));
+    }
+    rows
+}
+
+impl Row {
+    /// In words, for failures.
+    pub(super) fn name(&self) -> String {
+        format!("{}, {}, {:?}", self.manner.name, self.class, self.doubter)
+    }
+
+    /// How it must end after what was seen first.
+    pub(super) fn end(&self, first: Seen) -> End {
+        let may_be_resent = self.class != "irreversible";
+        if self.manner.seen == Seen::NotDeliveredOrUnknown {
+            return End::NothingDone;
+        }
+        match first {
+            Seen::Done => End::Machine(Status::Succeeded),
+            Seen::Refused => End::Machine(Status::Failed),
+            Seen::NotDelivered if self.manner.kind_later => End::Machine(Status::Succeeded),
+            Seen::NotDelivered => End::Machine(Status::Failed),
+            Seen::Unknown | Seen::DoneOrUnknown | Seen::NotDeliveredOrUnknown => match self.doubter
+            {
+                Some(doubter) if doubter.helps() => {
+                    let done_in_the_end = match self.manner.deed {
+                        Deed::Once | Deed::Twice => true,
+                        Deed::Later(wait) => wait <= Duration::from_mins(1),
+                        Deed::Never => false,
+                    };
+                    let resent = may_be_resent && self.manner.kind_later;
+                    End::Machine(if done_in_the_end || resent {
+                        Status::Succeeded
+                    } else {
+                        Status::Failed
+                    })
+                }
+                Some(_) | None => End::Person,
+            },
+        }
+    }
+
+    /// How many effects the target may make of it.
+    pub(super) fn effects_max(&self) -> u32 {
+        match self.manner.deed {
+            Deed::Twice => 2,
+            Deed::Never | Deed::Once | Deed::Later(_) => 1,
+        }
+    }
+
+    /// Its definition.
+    pub(super) fn tool(&self, number: usize, door: SocketAddr, desk: SocketAddr) -> Value {
+        let (scheme, host, port) = (self.manner.scheme, self.manner.host, door.port());
+        let timeout = if self.manner.ends_by_time || self.doubter == Some(Doubter::SilentOnce) {
+            "2s"
+        } else {
+            "30s"
+        };
+        let mut tool = json!({
+            "safetyClass": self.class,
+            "execute": {
+                "http": {
+                    "post": format!("{scheme}://{host}:{port}/{number}/pay"),
+                    "json": { "amount": "{amount}" },
+                },
+                "timeout": timeout,
+                "retry": { "attempts": 3, "backoff": "1s..5s" },
+                "result": { "type": "object", "required": ["id"] },
+            },
+            "requestLifetime": "60s",
+        });
+        if self.class != "write-once-checkable" {
+            tool["state"] = json!({
+                "http": { "get": format!("http://{desk}/{number}/state") },
+                "watch": ["/balance"],
+            });
+        }
+        if self.doubter.is_some() {
+            tool["check"] = json!({
+                "http": { "get": format!("http://{desk}/{number}/find?key={{idempotency_key}}") },
+                // A list that goes on elsewhere proves nothing, so the rule fails on it.
+                "happened": "has(body.next) ? body.undecided : \
+                             body.refunds.exists(found, found.key == idempotency_key)",
+                "settle": "1s",
+            });
+        }
+        tool
+    }
+}
