@@ -21,3 +21,6 @@ mod store;
 pub mod target;
 pub mod time;
 pub mod tool;
+
+#[doc(hidden)]
+pub use holdpoint_storage::seeded;

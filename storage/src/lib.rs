@@ -6,7 +6,8 @@
 //!
 //! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk, [`memory`]
 //! in memory for tests, [`faulty`] breaks any of them on purpose, and [`conformance`] is the suite
-//! that every implementation passes. [`verify`] checks the hash chain.
+//! that every implementation passes. [`verify`] checks the hash chain. [`seeded`] holds mistakes that tests
+//! switch on to see that they are noticed.
 
 pub mod batch;
 pub mod bounds;
@@ -17,6 +18,7 @@ pub mod faulty;
 pub mod log;
 pub mod memory;
 pub mod record;
+pub mod seeded;
 pub mod sled_log;
 pub mod verify;
 

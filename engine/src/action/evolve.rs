@@ -5,6 +5,7 @@ use super::{
     Rendered, Snapshot, Status, legal_from,
 };
 use crate::canon::CanonicalJson;
+use crate::seeded::Bug;
 use crate::time::Timestamp;
 
 /// The event does not fit the state: the log is damaged, or from another program.
@@ -123,6 +124,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
         Event::VoteRecorded { cast, .. } => {
             if let Some(approval) = &mut action.approval {
                 approval.votes.push(cast.clone());
+                Bug::HashMapOrderInEvolve.shuffle(&mut approval.votes);
             }
         }
         Event::Approved { hold_until, .. } => {

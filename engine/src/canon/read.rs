@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::number;
 use super::place::{JsonError, Spans, line_and_column, pointer_push};
 use crate::limits::{JSON_BYTES_MAX, JSON_DEPTH_MAX};
+use crate::seeded::Bug;
 
 /// What becomes of a number whose value would change in canonical form.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl<'a> Reader<'a> {
             offset: 0,
             pointer: String::new(),
         };
-        if bytes.len() > bytes_max {
+        if bytes.len() > bytes_max && !Bug::LimitCheckedAfterParse.is_on() {
             let length = bytes.len();
             return Err(top(format!(
                 "the JSON is {length} bytes long, at most {bytes_max} are read"
@@ -98,6 +99,9 @@ impl<'a> Reader<'a> {
     fn document(&mut self) -> Result<Value, JsonError> {
         let value = self.value(None)?;
         self.space();
+        if JSON_BYTES_MAX < self.text.len() && Bug::LimitCheckedAfterParse.is_on() {
+            return Err(self.error("the JSON is too long"));
+        }
         if self.at < self.text.len() {
             return Err(self.error("there is more text after the JSON value; send one value"));
         }
@@ -143,7 +147,7 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let key = self.string()?;
             let span = start..self.at;
-            if map.contains_key(&key) {
+            if map.contains_key(&key) && !Bug::DuplicateKeyLastWins.is_on() {
                 self.at = start;
                 self.path.push(Step::Key(key));
                 return Err(self.error("this key is there twice in one object; keep one of them"));

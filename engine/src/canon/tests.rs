@@ -137,6 +137,12 @@ fn i21_depth_and_size_are_bounded() {
     assert!(refused(&"[".repeat(500_000)).message.contains("nested"));
     let long = format!("\"{}\"", "x".repeat(crate::limits::JSON_BYTES_MAX));
     assert!(refused(&long).message.contains("bytes long"));
+    // Refused for its length before anything of it is read.
+    assert!(
+        refused(&long.replace('"', "!"))
+            .message
+            .contains("bytes long")
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::store::{Draft, Identity, entries};
 use super::{streams, token};
 use crate::canon::Digest;
 use crate::limits;
+use crate::seeded::Bug;
 
 /// The version of the stream of a session that has not ended.
 const STARTED: Version = 1;
@@ -30,7 +31,7 @@ impl Identity {
         if session.is_expired(now) {
             return Err(AuthError::Expired);
         }
-        let principal = {
+        let mut principal = {
             let directory = self.directory();
             let entry = directory.person(&session.person);
             let entry = entry.ok_or(AuthError::Unknown)?;
@@ -39,6 +40,7 @@ impl Identity {
             }
             directory.principal(entry)
         };
+        principal.roles = Bug::RoleFromSession.first(&session.id, principal.roles);
         if session.last_seen_at.plus_ms(limits::SESSION_TOUCH_MS) <= now
             && let Err(error) = self.touch(&hash).await
         {

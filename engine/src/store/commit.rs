@@ -8,7 +8,7 @@ use holdpoint_storage::{AppendError, Batch, Claim, IndexPut, StreamAppend};
 
 use super::codec::{self, CodecError};
 use super::index::{self, OpenKey};
-use super::{BoxError, LoadError, Store, fatal};
+use super::{BoxError, LoadError, Store, careless, fatal};
 use crate::action::{Action, ActionId, Command, Event, Refusal, decide, evolve};
 use crate::engine::{Versioned, observe};
 use crate::time::Timestamp;
@@ -212,7 +212,7 @@ impl Store {
     }
 
     async fn append(&self, batch: Batch) -> Result<(), CommitError> {
-        match self.log.append(batch).await {
+        match careless::append(&self.log, batch).await {
             Ok(_) => Ok(()),
             Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),
             Err(AppendError::ClaimTaken { key, holder }) => {

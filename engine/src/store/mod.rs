@@ -8,6 +8,7 @@
 //! * [`codec`]: the stored form. [`index`]: the layout of the indexes.
 //! * [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
 
+mod careless;
 pub(crate) mod codec;
 mod commit;
 pub(crate) mod counts;

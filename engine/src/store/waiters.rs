@@ -7,6 +7,7 @@ use holdpoint_storage::Version;
 use tokio::sync::watch;
 
 use crate::action::ActionId;
+use crate::seeded::Bug;
 
 const SHARDS: usize = 32;
 
@@ -66,6 +67,9 @@ impl Waiters {
 impl Waiter<'_> {
     /// Waits for the next change.
     pub(crate) async fn changed(&mut self) {
+        if Bug::LostWakeup.is_on() {
+            self.changed.mark_unchanged();
+        }
         // The sender lives in the map for as long as this waiter does.
         if self.changed.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -82,5 +86,25 @@ impl Drop for Waiter<'_> {
         {
             shard.remove(&self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::time::Timestamp;
+
+    #[test]
+    fn i27_a_change_between_looking_and_waiting_is_not_missed() {
+        let (waiters, id) = (Waiters::default(), ActionId::new(Timestamp(1), [7; 10]));
+        let mut waiter = waiters.register(id);
+        assert!(waiter.changed().now_or_never().is_none(), "nothing yet");
+        waiters.wake(id, 2);
+        assert!(waiter.changed().now_or_never().is_some(), "it was woken");
+        assert!(waiter.changed().now_or_never().is_none(), "once");
+        drop(waiter);
+        assert!(waiters.shard(id).is_empty(), "the last one clears up");
     }
 }

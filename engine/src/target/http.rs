@@ -6,8 +6,9 @@
 //! that a name that answers differently the second time gains nothing.
 
 use std::collections::HashMap;
-use std::error::Error as _;
+use std::error::Error;
 use std::fmt::Write as _;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,10 +16,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Request, Response, Url};
 
 use super::address::{self, AddressRange, AddressRefused, NetworkOptions};
 use super::{ANSWER_BYTES_MAX, Answer, Body, CallError, Outgoing, Target};
+use crate::seeded::Bug;
 use crate::tool::Origin;
 
 const USER_AGENT: &str = concat!("holdpoint/", env!("CARGO_PKG_VERSION"));
@@ -49,12 +52,12 @@ impl HttpTarget {
         }
         let client = Client::builder()
             .user_agent(USER_AGENT)
-            .redirect(reqwest::redirect::Policy::none())
+            .redirect(redirects())
             .retry(reqwest::retry::never())
             .no_proxy()
             .referer(false)
             .http1_only()
-            .pool_max_idle_per_host(0)
+            .pool_max_idle_per_host(Bug::PooledRetry.is_on().into())
             .connect_timeout(connect_timeout)
             .dns_resolver(Arc::clone(&self.resolver))
             .build()
@@ -110,6 +113,13 @@ impl HttpTarget {
             Err(_) => Ok(()),
         }
     }
+}
+
+fn redirects() -> Policy {
+    if Bug::FollowRedirect.is_on() {
+        return Policy::default();
+    }
+    Policy::none()
 }
 
 /// The longest of a few steps that is not longer than what is left. A client is costly to make (it
@@ -211,13 +221,28 @@ impl Resolve for CheckedResolver {
         let host = name.as_str().to_owned();
         let allow = self.allow.clone();
         Box::pin(async move {
-            let named = host.eq_ignore_ascii_case("localhost");
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            let checked = all_checked(found, named, &allow)?;
-            Ok(Box::new(checked.into_iter()) as Addrs)
+            let look_up = || {
+                let found = tokio::net::lookup_host((host.clone(), 0));
+                async { Ok(found.await?.collect()) }
+            };
+            let found = checked_addresses(&host, look_up, &allow).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
+}
+
+/// Looks the name up once: the addresses that were checked are those that are called.
+async fn checked_addresses<F: Future<Output = io::Result<Vec<SocketAddr>>>>(
+    host: &str,
+    look_up: impl Fn() -> F,
+    allow: &[AddressRange],
+) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
+    let named = host.eq_ignore_ascii_case("localhost");
+    let checked = all_checked(look_up().await?, named, allow)?;
+    if Bug::ResolveTwice.is_on() {
+        return Ok(look_up().await?);
+    }
+    Ok(checked)
 }
 
 /// The addresses, where every one of them may be called: a name with one forbidden address is not
@@ -256,6 +281,23 @@ mod tests {
             assert!(!checked(&[inside, "93.184.216.34"], false), "{inside}");
         }
         assert!(!checked(&["169.254.169.254"], true), "never");
+    }
+
+    #[tokio::test]
+    async fn i17_a_name_is_looked_up_once_so_a_second_answer_gains_nothing() {
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let rebinding = || async {
+            let before = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let address: IpAddr = ["93.184.216.34", "127.0.0.1"][before.min(1)]
+                .parse()
+                .expect("an address");
+            Ok(vec![SocketAddr::new(address, 0)])
+        };
+        let called = checked_addresses("shop.example", rebinding, &[]).await;
+        let called = called.expect("the first answer may be called");
+        let inside = called.iter().find(|socket| socket.ip().is_loopback());
+        assert_eq!(inside, None, "what is called was not checked");
+        assert_eq!(asked.into_inner(), 1, "look-ups");
     }
 
     #[tokio::test]

@@ -13,6 +13,7 @@ use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target};
 use crate::action::{AttemptOutcome, Finding, Rendered, SafetyClass, Snapshot};
 use crate::canon::CanonicalJson;
 use crate::limits::HEADER_BYTES_MAX;
+use crate::seeded::Bug;
 use crate::store::EngineTime;
 use crate::tool::{Context, Execute, HttpCall, Tool, resolve_etag};
 
@@ -227,6 +228,13 @@ impl World {
             return Err(CallError::NotDelivered(message.to_owned()));
         }
         outgoing.connect_timeout = CONNECT_TIMEOUT.min(outgoing.timeout);
+        if Bug::ReencodeAfterDigest.is_on() {
+            let read = |body: String| serde_json::from_str::<Value>(&body).ok();
+            outgoing.body = outgoing.body.and_then(read).map(|body| format!("{body:#}"));
+        }
+        if Bug::RetryOnTimeout.is_on() {
+            drop(self.target.call(outgoing.clone()).await);
+        }
         let seen = tokio::time::timeout_at(until + GRACE, self.target.call(outgoing)).await;
         let seen = seen
             .unwrap_or_else(|_| Err(CallError::Unknown("there was no answer in time".to_owned())));

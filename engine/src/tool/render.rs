@@ -11,6 +11,7 @@ use super::values::{Context, RenderError, child, percent, scalar, text, unreserv
 use crate::action::{Rendered, SafetyClass};
 use crate::canon::CanonicalJson;
 use crate::limits::{KEY_BYTES_MAX, LABEL_BYTES_MAX, SUMMARY_BYTES_MAX};
+use crate::seeded::Bug;
 
 impl Tool {
     /// One sentence about this call. A value that is missing is shown as such; what is too long is
@@ -84,7 +85,8 @@ impl Tool {
                         return Err(RenderError::of(slot, "is empty; a key needs a value there"));
                     }
                     percent(&mut key, &value, |byte| {
-                        unreserved(byte) && !reserved.contains(&byte)
+                        (unreserved(byte) && !reserved.contains(&byte))
+                            || Bug::KeyByConcatenation.is_on()
                     });
                 }
             }

@@ -241,3 +241,24 @@ proptest! {
         prop_assert_eq!(decide(Some(&start.action), command), once, "deciding is pure");
     }
 }
+
+#[test]
+fn i26_the_same_events_give_the_same_bytes() {
+    let names: Vec<String> = (0..12).map(|number| format!("p{number}")).collect();
+    let needs = requirement(vec![need(12, &[])]);
+    let mut case = Case::staged_with(proposal(SafetyClass::ApprovalBound), needs);
+    for name in &names {
+        case = case.then(approve(name, T0));
+    }
+    let bytes = |action: &Action| {
+        bincode::encode_to_vec(action, bincode::config::standard()).expect("it is stored")
+    };
+    for _ in 0..3 {
+        let mut replayed = None;
+        for event in &case.events {
+            replayed = Some(evolve(replayed, id(), event).expect("the log is legal"));
+        }
+        let replayed = replayed.expect("there are events");
+        assert_eq!(bytes(&replayed), bytes(&case.action));
+    }
+}

@@ -114,6 +114,9 @@ async fn i18_roles_are_those_of_now_and_not_those_of_the_sign_in() {
         .sign_in("ann@example.com", SessionKind::Browser)
         .await
         .expect("a session");
+    let seen = house.identity.authenticate_session(token.expose()).await;
+    let (_, principal) = seen.expect("signed in");
+    assert!(principal.has(Role::Approver));
     let change = PersonChange {
         roles: Some(BTreeSet::new()),
         ..PersonChange::default()

@@ -42,6 +42,7 @@ async fn incidents_33_34_and_39_what_arrives_is_what_was_shown() {
         serde_json::from_str::<Value>(&body).expect("JSON"),
         "the call is the one shown"
     );
+    assert_eq!(scene.shop.books().bodies, [body], "to the byte");
     assert_eq!(arrived["amount"], amount, "and every value kept its type");
     assert_eq!(scene.shop.posts(), 1);
 }

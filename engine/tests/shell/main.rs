@@ -1,6 +1,7 @@
 //! The engine from its façade to a real shop on loopback.
 
 mod approved;
+mod care;
 mod crowds;
 mod doubt;
 mod edges;
@@ -9,5 +10,6 @@ mod hostile;
 mod lives;
 mod on_disk;
 mod restarts;
+mod rounds;
 mod shop;
 mod world;

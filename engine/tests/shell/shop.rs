@@ -40,6 +40,8 @@ pub(crate) struct Books {
     pub(crate) refunds: Vec<(String, i64)>,
     /// Every request to `POST /refunds`, done or not.
     pub(crate) posts: Vec<(HeaderMap, Value)>,
+    /// The bodies of these, as they came.
+    pub(crate) bodies: Vec<String>,
     pub(crate) state_reads: u64,
     pub(crate) checks: u64,
     pub(crate) elsewhere: u64,
@@ -124,9 +126,11 @@ async fn order(State(books): Shared, Path(id): Path<String>) -> Response {
 }
 
 async fn refund(State(books): Shared, headers: HeaderMap, body: String) -> Response {
+    let came = body.clone();
     let body: Value = serde_json::from_str(&body).unwrap_or(Value::String(body));
     let mood = {
         let mut books = lock(&books);
+        books.bodies.push(came);
         books.posts.push((headers.clone(), body.clone()));
         let mood = books.mood;
         match mood {

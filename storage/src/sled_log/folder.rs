@@ -16,6 +16,7 @@ use tracing::{info, warn};
 
 use super::SledOptions;
 use crate::log::OpenError;
+use crate::seeded::Bug;
 
 /// The format of the data folder that this version writes, and the newest that it reads.
 pub(super) const FORMAT: u32 = 1;
@@ -103,7 +104,8 @@ impl Folder {
             let entry = entry?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with("snap.") && name.ends_with(".generating") {
+            let is_unfinished = name.starts_with("snap.") && name.ends_with(".generating");
+            if is_unfinished && !Bug::SnapshotLeftoverKept.is_on() {
                 fs::remove_file(entry.path())?;
                 info!("removed the unfinished snapshot {name}");
             }
@@ -189,6 +191,9 @@ impl Store {
 
     /// Brings what was flushed to the device.
     pub(super) fn sync(&self) -> io::Result<()> {
+        if Bug::FlushWithoutFdatasync.is_on() {
+            return Ok(());
+        }
         self.file.sync_data()
     }
 

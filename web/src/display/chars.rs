@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use holdpoint_engine::seeded::Bug;
+
 /// What is to be done with a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -59,6 +61,7 @@ const LOOK_ALIKES: [RangeInclusive<u32>; 16] = [
 
 pub(super) fn kind(c: char) -> Kind {
     match c {
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' if Bug::BidiRaw.is_on() => Kind::Visible,
         ' ' => Kind::Blank,
         '\n' => Kind::LineBreak,
         _ if c.is_ascii_alphanumeric() => Kind::Letter,

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use holdpoint_engine::action::Action;
 use holdpoint_engine::engine::ListQuery;
+use holdpoint_engine::seeded::Bug;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde_json::json;
 
@@ -145,7 +146,8 @@ fn csv_line(action: &Action) -> String {
 /// A cell in quotes; with an apostrophe before it where a spreadsheet would take it for a formula.
 fn csv_cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'])
-        && !is_decimal(text);
+        && !is_decimal(text)
+        && !Bug::CsvRaw.is_on();
     let guard = if is_formula { "'" } else { "" };
     format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }

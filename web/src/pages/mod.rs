@@ -31,6 +31,7 @@ mod view;
 use axum::Router;
 use axum::middleware;
 use axum::routing::{get, post};
+use holdpoint_engine::seeded::Bug;
 
 use crate::state::AppState;
 
@@ -38,11 +39,17 @@ pub(crate) use error::problem_page;
 
 /// The pages and their assets.
 pub fn router() -> Router<AppState> {
+    let approve = post(action::approve);
+    let approve = if Bug::VoteOnGet.is_on() {
+        approve.get(action::approve)
+    } else {
+        approve
+    };
     Router::new()
         .route("/", get(queue::root))
         .route("/queue", get(queue::get))
         .route("/actions/{id}", get(action::get))
-        .route("/actions/{id}/approve", post(action::approve))
+        .route("/actions/{id}/approve", approve)
         .route("/actions/{id}/reject", post(action::reject))
         .route("/actions/{id}/withdraw", post(action::withdraw))
         .route("/actions/{id}/cancel", post(action::cancel))

@@ -4,6 +4,7 @@ use axum::extract::{FromRequestParts, OptionalFromRequestParts as _};
 use axum::response::{Html, IntoResponse as _, Response};
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::identity::Principal;
+use holdpoint_engine::seeded::Bug;
 use holdpoint_engine::time::Timestamp;
 use http::request::Parts;
 use http::{HeaderMap, Method};
@@ -118,7 +119,7 @@ impl Visit {
     /// Whether a form was made for this session (invariant I19).
     pub(super) fn check_token(&self, sent: &str) -> Result<(), PageError> {
         match &self.browser {
-            Some(browser) if token(browser) == sent => Ok(()),
+            Some(browser) if token(browser) == sent || Bug::TokenNotChecked.is_on() => Ok(()),
             Some(_) | None => Err(PageError::Forbidden(
                 "The form belongs to another session, so nothing was recorded. Open the page again and repeat your answer.".into(),
             )),
