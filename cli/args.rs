@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    actions, bench, check, completions, doctor, events, init, key, login, serve, user, verify,
+    actions, bench, check, classify, completions, doctor, events, init, key, login, serve, user,
+    verify,
 };
 use crate::exit_code;
 
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Init(init::InitArgs),
     /// Read the tools file and say what it means, or what is wrong with it
     Check(check::CheckArgs),
+    /// Say what a repeat of a tool's call does to the world, told from its name
+    Classify(classify::ClassifyArgs),
     /// Run the engine, the pages and the API
     Serve(serve::ServeArgs),
     /// The people who approve, audit and administer

@@ -40,10 +40,14 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
             "tools": registry.iter().map(|tool| json!({
                 "name": tool.name,
                 "safety_class": tool.class.name(),
+                "effect": tool.effect.name(),
                 "digest": tool.digest.to_string(),
             })).collect::<Vec<_>>(),
             "census": registry.census().into_iter()
                 .map(|(class, count)| (class.name().to_owned(), json!(count)))
+                .collect::<serde_json::Map<_, _>>(),
+            "effects": registry.effects().into_iter()
+                .map(|(effect, count)| (effect.name().to_owned(), json!(count)))
                 .collect::<serde_json::Map<_, _>>(),
             "warnings": warnings.iter().map(|warning| json!({
                 "tool": warning.tool,
@@ -72,6 +76,9 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
                 [class.name().to_owned(), count.to_string(), names.join(", ")]
             }),
         )?;
+        let effects = registry.effects();
+        let effects = effects.map(|(effect, count)| format!("{effect}={count}"));
+        output.line(&format!("effects: {}", effects.join(" ")))?;
         output.line("")?;
         output.table(
             ["setting", "value", "from"],

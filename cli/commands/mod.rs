@@ -4,6 +4,7 @@ pub(crate) mod actions;
 mod admin;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod events;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
     match command {
         Command::Init(args) => init::run(&args, output),
         Command::Check(args) => check::run(&args, matches, output),
+        Command::Classify(args) => classify::run(&args, output),
         Command::Serve(args) => serve::run(&args, matches, output),
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),

@@ -219,7 +219,7 @@ fn what_works_but_perhaps_not_as_meant_is_a_warning() {
             "{definition}: {told:?}"
         );
     }
-    let quiet = r#"{ "safetyClass": "idempotent", "input": {}, "execute": { "http": { "get": "http://127.0.0.1/" } } }"#;
+    let quiet = r#"{ "safetyClass": "idempotent", "effect": "read", "input": {}, "execute": { "http": { "get": "http://127.0.0.1/" } } }"#;
     assert_eq!(warnings(quiet), Vec::<String>::new());
 }
 

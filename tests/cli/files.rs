@@ -165,3 +165,46 @@ fn the_server_does_not_listen_beyond_this_machine_without_a_public_url() {
     }
     assert!(!place.path("holdpoint-data").exists());
 }
+
+#[test]
+fn classify_explains_names_and_answers_lines() {
+    let place = Place::new();
+    let told = place.run(&["classify", "getOrder", "issueRefund"]).ok();
+    assert!(told.contains("destructive"), "{told}");
+    assert!(told.contains("of the verb \"refund\""), "{told}");
+    let told = place.run(&[
+        "classify",
+        "--json",
+        "snapshot",
+        "--annotations",
+        "{\"readOnlyHint\":true}",
+    ]);
+    assert_eq!(told.json()[0]["effect"], "read");
+    place.run(&["classify", "x", "--annotations", "[]"]).code(2);
+
+    place.write(
+        "tools.jsonl",
+        "{\"tool\": \"list_users\", \"annotations\": null}\n{\"tool\": \"frobnicate\"}\n",
+    );
+    let told = place.run(&["classify", "--jsonl", "tools.jsonl"]).ok();
+    let lines: Vec<serde_json::Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    assert_eq!(
+        (&lines[0]["effect"], &lines[0]["review"]),
+        (&"read".into(), &false.into())
+    );
+    assert_eq!(
+        (&lines[1]["effect"], &lines[1]["review"]),
+        (&"destructive".into(), &true.into())
+    );
+
+    place.write("tools.jsonl", "{\"tool\": \"list_users\"}\n{\"toll\": 1}\n");
+    let told = place.run(&["classify", "--jsonl", "tools.jsonl"]).code(2);
+    assert!(
+        told.err.contains("line 2") && told.err.contains("toll"),
+        "{}",
+        told.err
+    );
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::effect::{Classified, EffectClass};
 use super::http::HttpCall;
 use super::rule::Rule;
 use super::schema::{ArgError, Schema};
@@ -21,6 +22,8 @@ pub struct Tool {
     pub description: Option<String>,
     /// How the engine treats it.
     pub class: SafetyClass,
+    /// What a repeat of it does to the world: as the file says, else as its name does.
+    pub effect: EffectClass,
     /// Over everything that the file says of it, and the values in force where it says nothing.
     pub digest: Digest,
     /// How many calls of it may be under way at once.
@@ -47,6 +50,8 @@ pub struct Tool {
     pub approval: ApprovalPolicy,
     /// What the arguments must look like.
     pub input: Option<Schema>,
+    /// What its name and annotations say of its effect.
+    pub(super) told: Classified,
     pub(super) summary: Option<Template>,
     pub(super) labels: Vec<Vec<String>>,
     pub(super) key: Option<Template>,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::definition::Tool;
+use super::effect::EffectClass;
 use super::fields::{Fields, Place};
 use super::problem::{Problem, Report, ToolsFileError, Warning};
 use super::read;
@@ -48,6 +49,14 @@ impl Registry {
                 class,
                 self.iter().filter(|tool| tool.class == class).count(),
             )
+        })
+    }
+
+    /// How many there are of each effect, from the mildest to the worst.
+    pub fn effects(&self) -> [(EffectClass, usize); 3] {
+        EffectClass::ALL.map(|effect| {
+            let same = self.iter().filter(|tool| tool.effect == effect);
+            (effect, same.count())
         })
     }
 

@@ -19,13 +19,7 @@ pub(super) fn tool(tool: &Tool, fields: &Fields<'_>, report: &mut Report<'_>) {
         };
         report.doubt(&tool.name, &pointer, message, help);
     };
-    if fields.get("safetyClass").is_none() {
-        doubt(
-            "",
-            "no safetyClass; treated as approval-bound",
-            "say which of idempotent, write-once-checkable, irreversible, approval-bound it is",
-        );
-    }
+    effect(tool, fields, &mut doubt);
     if tool.input.is_none() {
         doubt(
             "input",
@@ -87,6 +81,50 @@ pub(super) fn tool(tool: &Tool, fields: &Fields<'_>, report: &mut Report<'_>) {
                 "put it into that file; a relative name starts at the folder of this file",
             );
         }
+    }
+}
+
+/// Compares what the file says of the effect and the class with what the name says.
+fn effect(tool: &Tool, fields: &Fields<'_>, doubt: &mut impl FnMut(&str, &str, &str)) {
+    let told = &tool.told;
+    // A name that says nothing contradicts nobody.
+    if tool.effect < told.effect && !told.review {
+        doubt(
+            "effect",
+            &format!(
+                "the effect {} is weaker than {}, as the name has it ({})",
+                tool.effect, told.effect, told.reason
+            ),
+            "make sure that a repeat of the call really does no more than that",
+        );
+    }
+    let (class, suggested) = (tool.class.name(), tool.effect.safety_class());
+    if fields.get("safetyClass").is_none() {
+        let why = if fields.get("effect").is_some() {
+            format!("its effect is {}", tool.effect)
+        } else {
+            format!("its effect is taken for {} ({})", tool.effect, told.reason)
+        };
+        doubt(
+            "",
+            &format!("no safetyClass; treated as {class}, since {why}"),
+            "say which of idempotent, write-once-checkable, irreversible, approval-bound it is",
+        );
+    } else if tool.class < suggested {
+        doubt(
+            "safetyClass",
+            &format!(
+                "{class} is weaker than {}, which a {} effect asks for ({})",
+                suggested.name(),
+                tool.effect,
+                if tool.effect == told.effect {
+                    &told.reason
+                } else {
+                    "as the file says"
+                },
+            ),
+            "make sure that this is meant; where the name misleads, say what the effect is: \"effect\": \"read\"",
+        );
     }
 }
 

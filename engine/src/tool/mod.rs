@@ -4,6 +4,7 @@
 //! (see [`ToolsFileError`]). What it defines is pinned: a [`Tool`] never changes, and its digest
 //! covers everything the file says of it, so that a vote can bind to it.
 //!
+//! * `effect`: what a repeat of a call does, told from the tool's name
 //! * `source`, `fields`, `problem`: text, places, mistakes · `read`, `lint`: from there
 //!   to a definition · `definition`, `http`: what a definition is
 //! * `template`, `values`, `request`, `render`: placeholders, escaped for where they land · `rule`: CEL · `schema`: JSON
@@ -14,6 +15,7 @@
 
 mod definition;
 mod duration;
+mod effect;
 mod fields;
 mod file;
 mod http;
@@ -37,6 +39,7 @@ pub use definition::{
     StateQuery, StatusSet, Tool,
 };
 pub use duration::{DurationError, parse as parse_duration};
+pub use effect::{Annotations, Classified, EffectClass, classify_effect};
 pub use file::{Registry, ToolsFile};
 pub use http::{Auth, HttpCall, Method, Origin, STATE_ETAG, SecretRef, resolve_etag};
 pub use policy::differences;

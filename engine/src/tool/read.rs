@@ -16,6 +16,7 @@ use self::execute::execution;
 use self::http::template;
 use self::policy::{approval, check, preconditions, rule, schema, state};
 use super::definition::{Mode, OnMismatch, StatusSet, Tool, millis};
+use super::effect::{Annotations, EffectClass, classify_effect};
 use super::fields::{Fields, Place};
 use super::lint;
 use super::problem::Report;
@@ -24,9 +25,11 @@ use crate::action::SafetyClass;
 use crate::canon::{CanonicalJson, Digest};
 use crate::limits::{CONCURRENCY_MAX, DURATION_MAX, LABELS_MAX, TOOL_NAME_BYTES_MAX};
 
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 18] = [
     "description",
     "safetyClass",
+    "effect",
+    "annotations",
     "input",
     "summary",
     "labels",
@@ -54,10 +57,15 @@ pub(super) fn tool(
     report.slots.clear();
     check_name(name, place, report);
     let fields = Fields::open(place, &KNOWN, report)?;
+    let told = classify_effect(name, annotations(&fields, report));
+    let effects = EffectClass::ALL.map(|effect| (effect.name(), effect));
+    let effect = fields
+        .word("effect", &effects, report)
+        .unwrap_or(told.effect);
     let classes = SafetyClass::ALL.map(|class| (class.name(), class));
     let class = fields
         .word("safetyClass", &classes, report)
-        .unwrap_or(SafetyClass::ApprovalBound);
+        .unwrap_or(effect.safety_class());
     let state = fields
         .get("state")
         .and_then(|place| state(&place, base, report));
@@ -79,6 +87,8 @@ pub(super) fn tool(
         name: name.to_owned(),
         description: fields.text("description", report).map(str::to_owned),
         class,
+        effect,
+        told,
         digest: Digest::of(b""),
         concurrency: fields
             .integer("concurrency", 1, CONCURRENCY_MAX, report)
@@ -119,6 +129,22 @@ pub(super) fn tool(
     tool.digest = digest(&tool, place.value);
     lint::tool(&tool, &fields, report);
     Some(tool)
+}
+
+/// What the tool's server says of it: hints, and members that are only for people.
+fn annotations(fields: &Fields<'_>, report: &mut Report<'_>) -> Annotations {
+    let Some(place) = fields.get("annotations") else {
+        return Annotations::default();
+    };
+    let known = [
+        "readOnlyHint",
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+        "title",
+    ];
+    let members = Fields::open(&place, &known, report).map(|_| place.value.as_object());
+    members.flatten().map(Annotations::of).unwrap_or_default()
 }
 
 fn check_name(name: &str, place: &Place<'_>, report: &mut Report<'_>) {

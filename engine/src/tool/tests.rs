@@ -1,5 +1,6 @@
 //! What definitions do, from the text of a file to the exact request.
 
+mod effect;
 mod key;
 mod policy;
 mod render;
