@@ -98,6 +98,39 @@ pub const CONCURRENCY_MAX: u64 = 1024;
 /// asked: with the default backoff of 1 s to 5 min about an hour, longer than most outages.
 pub const INCONCLUSIVE_CHECKS_MAX: u32 = 20;
 
+// --- workers that pull ----------------------------------------------------------------------
+
+/// The shortest lease, in milliseconds: a pause of a busy machine must not end it.
+pub const LEASE_MS_MIN: u64 = 5 * 1000;
+
+/// The longest lease without a heartbeat, in milliseconds: as long as a person may wait to learn that
+/// a worker is gone.
+pub const LEASE_MS_MAX: u64 = 60 * 60 * 1000;
+
+/// The longest that one attempt may be held with heartbeats, in milliseconds: 24 hours.
+pub const LEASE_TOTAL_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
+/// A heartbeat is stored at most this often, in milliseconds; in between it is only answered.
+pub const HEARTBEAT_EVERY_MS_MIN: u64 = 1000;
+
+/// Stored heartbeats of one attempt: all of them stay in the log for ever.
+pub const LEASE_EXTENSIONS_MAX: u32 = 10_000;
+
+/// Answers of one attempt that are kept although they do not count.
+pub const LATE_ANSWERS_MAX: usize = 3;
+
+/// The most tools that one claim may name.
+pub const CLAIM_TOOLS_MAX: usize = 100;
+
+/// Claims that may wait at once: each is an open connection.
+pub const CLAIMS_WAITING_MAX: usize = 1024;
+
+/// The longest that one claim may wait.
+pub const CLAIM_WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// The longest reason that a worker gives, in characters: it is read by people.
+pub const WORK_REASON_CHARS_MAX: usize = 2000;
+
 // --- identity --------------------------------------------------------------------------------
 
 /// The longest email address, in bytes: RFC 5321 allows no longer path.

@@ -1,6 +1,6 @@
 //! The wishes that an action may be confronted with, and why they are refused.
 
-use super::{Proposal, Refused, Rendered, Snapshot, Status, Window};
+use super::{Proposal, Refused, Rendered, Snapshot, Status, Window, Worker};
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
@@ -88,6 +88,40 @@ pub enum Command {
         /// Now.
         at: Timestamp,
     },
+    /// Give it to a worker, if the world is still the one that was approved.
+    Claim {
+        /// What was found right before.
+        revalidation: Revalidation,
+        /// Who asks for it.
+        worker: Worker,
+        /// How long the worker may take before it says anything, in milliseconds.
+        lease_ms: u64,
+        /// Now.
+        at: Timestamp,
+    },
+    /// A worker is still at it.
+    Heartbeat {
+        /// The lease it speaks of.
+        holder: Holder,
+        /// How much longer it may take, in milliseconds from now.
+        lease_ms: u64,
+        /// Now.
+        at: Timestamp,
+    },
+    /// A worker says how its attempt ended.
+    Report {
+        /// The lease it speaks of.
+        holder: Holder,
+        /// What it says.
+        report: WorkReport,
+        /// Now.
+        at: Timestamp,
+    },
+    /// The lease of a worker may have run out.
+    ReachLeaseEnd {
+        /// Now.
+        at: Timestamp,
+    },
     /// An attempt has ended.
     Record {
         /// Which attempt.
@@ -120,6 +154,28 @@ pub enum Command {
         /// Now.
         at: Timestamp,
     },
+}
+
+/// Which lease a worker speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Which attempt.
+    pub attempt: u32,
+    /// The id of whoever speaks.
+    pub worker: String,
+    /// The epoch that came with the claim.
+    pub epoch: u64,
+}
+
+/// What a worker says at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkReport {
+    /// What it means for the attempt.
+    pub outcome: AttemptOutcome,
+    /// Over all that was said, so that a repeat is known.
+    pub digest: Digest,
+    /// What is kept where it does not settle the outcome; none where it says nothing.
+    pub evidence: Option<CanonicalJson>,
 }
 
 /// What was found right before the call.
@@ -252,6 +308,18 @@ pub enum Refusal {
         /// When it is.
         run_at: Timestamp,
     },
+    /// Somebody else holds the lease.
+    #[error("another worker holds this attempt")]
+    NotHolder,
+    /// The lease ended, or was never this one. What the worker says does not count any more.
+    #[error("this lease has ended; the action is {}", status.name())]
+    LeaseLost {
+        /// What it is.
+        status: Status,
+    },
+    /// The worker has said something else before.
+    #[error("this attempt was reported before, with another outcome")]
+    AlreadyReported,
     /// The command belongs to another attempt or another status: an answer that came too late.
     #[error("it does not fit an action that is {}", status.name())]
     OutOfPlace {

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::event::{Event, ReplanReason};
-use super::{Difference, Proposal, Rendered, Snapshot};
+use super::{Difference, Event, Proposal, Rendered, ReplanReason, Snapshot};
 use crate::approval::{CastVote, Requirement};
 use crate::time::Timestamp;
 
@@ -62,6 +61,33 @@ pub fn describe(event: &Event) -> Value {
         | Event::CheckInconclusive { .. }
         | Event::Settled { .. }
         | Event::LateAnswer { .. } => found(event),
+        Event::LeaseGranted {
+            attempt,
+            worker,
+            epoch,
+            until,
+            at,
+        } => json!({
+            "attempt": attempt, "worker": { "id": worker.id, "name": worker.name },
+            "epoch": epoch, "until": until.rfc3339(), "at": at.rfc3339(),
+        }),
+        Event::LeaseExtended {
+            attempt,
+            epoch,
+            until,
+            at,
+        } => json!({
+            "attempt": attempt, "epoch": epoch, "until": until.rfc3339(), "at": at.rfc3339(),
+        }),
+        Event::WorkReported {
+            attempt,
+            epoch,
+            report,
+            at,
+        } => json!({
+            "attempt": attempt, "epoch": epoch, "report": report.to_string(),
+            "at": at.rfc3339(),
+        }),
     }
 }
 

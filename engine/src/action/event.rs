@@ -2,51 +2,10 @@
 
 use bincode::{Decode, Encode};
 
-use super::{Difference, Proposal, Refused, Rendered, Snapshot, Window};
+use super::{Difference, Proposal, Refused, Rendered, ReplanReason, Snapshot, Window, Worker};
 use crate::approval::{CastVote, Requirement};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
-
-/// What moved between approval and execution.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub enum ReplanReason {
-    /// Watched fields differ from the snapshot.
-    StateMoved,
-    /// A precondition no longer holds; its message.
-    PreconditionFailed(String),
-    /// The tool's definition is another one, or gone.
-    ToolChanged,
-    /// The request would no longer be the one that was shown.
-    RequestChanged,
-    /// The target answered 412: the version moved between the last read and the call.
-    VersionMoved,
-    /// With the state as it is now, the rules ask for more people than have agreed.
-    ApprovalOutgrown,
-}
-
-impl ReplanReason {
-    /// In words, for the caller.
-    pub fn message(&self) -> String {
-        match self {
-            Self::StateMoved => "the state is no longer the one that was approved".to_owned(),
-            Self::PreconditionFailed(message) => {
-                format!("a precondition no longer holds: {message}")
-            }
-            Self::ToolChanged => {
-                "the tool's definition is no longer the one that was approved".to_owned()
-            }
-            Self::RequestChanged => {
-                "the request would no longer be the one that was shown".to_owned()
-            }
-            Self::VersionMoved => {
-                "the target's version moved between the last read and the call".to_owned()
-            }
-            Self::ApprovalOutgrown => {
-                "the state now asks for more approvals than were given".to_owned()
-            }
-        }
-    }
-}
 
 /// A fact about one action. Its name in the log is [`Event::kind`].
 ///
@@ -286,7 +245,8 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// An answer that came after the outcome was recorded. Changes nothing, is kept.
+    /// An answer that came after the outcome was recorded, or did not settle it. Changes nothing, is
+    /// kept.
     LateAnswer {
         /// Which attempt.
         attempt: u32,
@@ -294,6 +254,42 @@ pub enum Event {
         http_status: Option<u16>,
         /// What it said.
         evidence: CanonicalJson,
+        /// When.
+        at: Timestamp,
+    },
+    /// A worker has the attempt from now on. Stands right behind its commit record, in the same
+    /// append.
+    LeaseGranted {
+        /// Which attempt.
+        attempt: u32,
+        /// Who.
+        worker: Worker,
+        /// Larger than that of every lease of this action before.
+        epoch: u64,
+        /// From then on nothing that the worker says counts.
+        until: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
+    /// The worker is still at it.
+    LeaseExtended {
+        /// Which attempt.
+        attempt: u32,
+        /// Of the lease.
+        epoch: u64,
+        /// The new end.
+        until: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
+    /// The worker said how it ended; what that means is the event behind it, in the same append.
+    WorkReported {
+        /// Which attempt.
+        attempt: u32,
+        /// Of the lease.
+        epoch: u64,
+        /// Over all that it said.
+        report: Digest,
         /// When.
         at: Timestamp,
     },
@@ -325,6 +321,9 @@ impl Event {
             Self::CheckInconclusive { .. } => "action.check_inconclusive",
             Self::Settled { .. } => "action.settled",
             Self::LateAnswer { .. } => "action.late_answer",
+            Self::LeaseGranted { .. } => "action.lease_granted",
+            Self::LeaseExtended { .. } => "action.lease_extended",
+            Self::WorkReported { .. } => "action.work_reported",
         }
     }
 
@@ -352,7 +351,10 @@ impl Event {
             | Self::FoundNotDone { at, .. }
             | Self::CheckInconclusive { at, .. }
             | Self::Settled { at, .. }
-            | Self::LateAnswer { at, .. } => *at,
+            | Self::LateAnswer { at, .. }
+            | Self::LeaseGranted { at, .. }
+            | Self::LeaseExtended { at, .. }
+            | Self::WorkReported { at, .. } => *at,
         }
     }
 }

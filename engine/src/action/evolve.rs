@@ -1,10 +1,12 @@
 //! Applies one fact: the only place where an action changes, live and on replay.
 
+mod attempt;
+
 use super::{
     Action, ActionId, Approval, Attempt, AttemptResult, Event, FailReason, Phase, Proposal,
     Rendered, Snapshot, Status, legal_from,
 };
-use crate::canon::CanonicalJson;
+use crate::canon::{CanonicalJson, Digest};
 use crate::seeded::Bug;
 use crate::time::Timestamp;
 
@@ -88,7 +90,10 @@ fn create(id: ActionId, event: &Event) -> Option<Action> {
         | Event::FoundNotDone { .. }
         | Event::CheckInconclusive { .. }
         | Event::Settled { .. }
-        | Event::LateAnswer { .. } => None,
+        | Event::LateAnswer { .. }
+        | Event::LeaseGranted { .. }
+        | Event::LeaseExtended { .. }
+        | Event::WorkReported { .. } => None,
     }
 }
 
@@ -117,10 +122,33 @@ fn apply(mut action: Action, event: &Event) -> Action {
     action.updated_at = event.at();
     match event {
         // `legal_from` lets the first three through only where there is no action yet.
-        Event::Staged { .. }
-        | Event::Accepted { .. }
-        | Event::Refused { .. }
-        | Event::LateAnswer { .. } => {}
+        Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => {}
+        Event::LateAnswer {
+            attempt, evidence, ..
+        } => {
+            if let Some(lease) = attempt::lease_of(&mut action, *attempt) {
+                lease.late.push(Digest::of(evidence.as_str().as_bytes()));
+            }
+        }
+        Event::LeaseGranted {
+            worker,
+            epoch,
+            until,
+            at,
+            ..
+        } => {
+            attempt::grant(&mut action, worker.clone(), *epoch, *until, *at);
+        }
+        Event::LeaseExtended {
+            attempt, until, at, ..
+        } => attempt::extend(&mut action, *attempt, *until, *at),
+        Event::WorkReported {
+            attempt, report, ..
+        } => {
+            if let Some(lease) = attempt::lease_of(&mut action, *attempt) {
+                lease.reported = Some(*report);
+            }
+        }
         Event::VoteRecorded { cast, .. } => {
             if let Some(approval) = &mut action.approval {
                 approval.votes.push(cast.clone());
@@ -157,7 +185,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
         } => wait_again(&mut action, message, *retry_at),
         Event::ReplanRequired { reason, diff, at } => {
             if action.phase == Phase::Executing {
-                end_attempt(&mut action, AttemptResult::NotDone, Some(412), None, *at);
+                attempt::end(&mut action, AttemptResult::NotDone, Some(412), None, *at);
             }
             action.diff.clone_from(diff);
             action.phase = Phase::ReplanRequired {
@@ -198,6 +226,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
                 note: None,
                 window: *window,
                 request_digest: *request_digest,
+                lease: None,
             });
             action.phase = Phase::Executing;
         }
@@ -207,7 +236,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             at,
             ..
         } => {
-            end_attempt(&mut action, AttemptResult::Done, *http_status, None, *at);
+            attempt::end(&mut action, AttemptResult::Done, *http_status, None, *at);
             action.phase = Phase::Succeeded {
                 result: result.clone(),
             };
@@ -218,10 +247,8 @@ fn apply(mut action: Action, event: &Event) -> Action {
             at,
             ..
         } => {
-            end_attempt(&mut action, AttemptResult::NotDone, *http_status, None, *at);
-            action.phase = Phase::Failed(FailReason::TargetRefused {
-                answer: answer.clone(),
-            });
+            attempt::end(&mut action, AttemptResult::NotDone, *http_status, None, *at);
+            action.phase = Phase::Failed(attempt::refusal(&action, answer.clone()));
         }
         Event::AttemptNotDelivered {
             message,
@@ -229,7 +256,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             at,
             ..
         } => {
-            end_attempt(
+            attempt::end(
                 &mut action,
                 AttemptResult::NotDone,
                 None,
@@ -246,7 +273,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             at,
             ..
         } => {
-            end_attempt(
+            attempt::end(
                 &mut action,
                 AttemptResult::Unknown,
                 *http_status,
@@ -261,13 +288,13 @@ fn apply(mut action: Action, event: &Event) -> Action {
             };
         }
         Event::FoundDone { evidence, .. } => {
-            resolve(&mut action, AttemptResult::Done);
+            attempt::resolve(&mut action, AttemptResult::Done);
             action.phase = Phase::Succeeded {
                 result: evidence.clone(),
             };
         }
         Event::FoundNotDone { retry_at, .. } => {
-            resolve(&mut action, AttemptResult::NotDone);
+            attempt::resolve(&mut action, AttemptResult::NotDone);
             let message = "the source of truth shows that it did not happen";
             wait_again(&mut action, message, *retry_at);
         }
@@ -287,7 +314,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             reason,
             ..
         } => {
-            resolve(&mut action, AttemptResult::Done);
+            attempt::resolve(&mut action, AttemptResult::Done);
             let result = CanonicalJson::of(&serde_json::json!({ "settled": reason }));
             action.phase = Phase::Succeeded { result };
         }
@@ -296,7 +323,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             reason,
             ..
         } => {
-            resolve(&mut action, AttemptResult::NotDone);
+            attempt::resolve(&mut action, AttemptResult::NotDone);
             let reason = reason.clone();
             action.phase = Phase::Failed(FailReason::SettledAsNotDone { reason });
         }
@@ -329,27 +356,4 @@ fn wait_again(action: &mut Action, message: &str, retry_at: Option<Timestamp>) {
         },
         (Some(run_at), None, _) => Phase::Accepted { run_at },
     };
-}
-
-/// Writes down how the attempt on its way ended.
-fn end_attempt(
-    action: &mut Action,
-    result: AttemptResult,
-    http_status: Option<u16>,
-    note: Option<&String>,
-    at: Timestamp,
-) {
-    if let Some(attempt) = action.attempts.last_mut() {
-        attempt.ended_at = Some(at);
-        attempt.result = Some(result);
-        attempt.http_status = http_status;
-        attempt.note = note.cloned();
-    }
-}
-
-/// Turns the doubt about the last attempt into knowledge; when and how it ended stays as recorded.
-fn resolve(action: &mut Action, result: AttemptResult) {
-    if let Some(attempt) = action.attempts.last_mut() {
-        attempt.result = Some(result);
-    }
 }

@@ -7,6 +7,9 @@ use bincode::{Decode, Encode};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
 
+/// The method of a rendered request that a worker pulls.
+pub const WORKER_METHOD: &str = "WORK";
+
 /// What the state query returned at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Snapshot {
@@ -25,7 +28,7 @@ pub struct Snapshot {
 /// A request made from a definition and the arguments, without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Rendered {
-    /// The HTTP method; `WORK` where a worker pulls the call.
+    /// The HTTP method; [`WORKER_METHOD`] where a worker pulls the call.
     pub method: String,
     /// The whole URL; empty for a worker.
     pub url: String,
@@ -86,6 +89,38 @@ impl AttemptResult {
     }
 }
 
+/// A service or an agent that pulls work, as its credential said.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Worker {
+    /// `key_…`
+    pub id: String,
+    /// The name at that time.
+    pub name: String,
+}
+
+/// The right of one worker to carry out one attempt, for a while.
+///
+/// It ends by a report, or by itself; it is never given to anybody else (invariant I12).
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Lease {
+    /// Who holds it.
+    pub worker: Worker,
+    /// Larger than that of every lease of this action before: what a worker sends along, so that
+    /// whoever comes after can refuse it. Made from the moment of the claim, so that a restored
+    /// backup does not give out the same one twice.
+    pub epoch: u64,
+    /// From this moment on nothing that the worker says counts.
+    pub until: Timestamp,
+    /// When it was given or last extended.
+    pub extended_at: Timestamp,
+    /// How often it was extended.
+    pub extensions: u32,
+    /// Over the report that counted, so that a repeat of it is known.
+    pub reported: Option<Digest>,
+    /// Over each answer that was kept as evidence only.
+    pub late: Vec<Digest>,
+}
+
 /// One call of the tool on behalf of the action.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Attempt {
@@ -93,7 +128,7 @@ pub struct Attempt {
     pub number: u32,
     /// When its commit record was made.
     pub started_at: Timestamp,
-    /// The moment after which it is not sent any more.
+    /// The moment after which it is not sent any more; the end of the lease where a worker has it.
     pub send_deadline: Timestamp,
     /// When its first result was recorded.
     pub ended_at: Option<Timestamp>,
@@ -107,6 +142,8 @@ pub struct Attempt {
     pub window: Window,
     /// The digest of the request that the commit record named.
     pub request_digest: Digest,
+    /// Who carries it out; none where the engine calls.
+    pub lease: Option<Lease>,
 }
 
 /// One watched field that moved between approval and execution.
@@ -118,4 +155,45 @@ pub struct Difference {
     pub approved: Option<CanonicalJson>,
     /// What is there now; none where the field is gone.
     pub now: Option<CanonicalJson>,
+}
+
+/// What moved between approval and execution.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum ReplanReason {
+    /// Watched fields differ from the snapshot.
+    StateMoved,
+    /// A precondition no longer holds; its message.
+    PreconditionFailed(String),
+    /// The tool's definition is another one, or gone.
+    ToolChanged,
+    /// The request would no longer be the one that was shown.
+    RequestChanged,
+    /// The target answered 412: the version moved between the last read and the call.
+    VersionMoved,
+    /// With the state as it is now, the rules ask for more people than have agreed.
+    ApprovalOutgrown,
+}
+
+impl ReplanReason {
+    /// In words, for the caller.
+    pub fn message(&self) -> String {
+        match self {
+            Self::StateMoved => "the state is no longer the one that was approved".to_owned(),
+            Self::PreconditionFailed(message) => {
+                format!("a precondition no longer holds: {message}")
+            }
+            Self::ToolChanged => {
+                "the tool's definition is no longer the one that was approved".to_owned()
+            }
+            Self::RequestChanged => {
+                "the request would no longer be the one that was shown".to_owned()
+            }
+            Self::VersionMoved => {
+                "the target's version moved between the last read and the call".to_owned()
+            }
+            Self::ApprovalOutgrown => {
+                "the state now asks for more approvals than were given".to_owned()
+            }
+        }
+    }
 }

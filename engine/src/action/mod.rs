@@ -23,12 +23,15 @@ mod proposal;
 mod state;
 mod transitions;
 
-pub use command::{AttemptOutcome, Command, Finding, Refusal, Revalidation};
+pub use command::{AttemptOutcome, Command, Finding, Holder, Refusal, Revalidation, WorkReport};
 pub use decide::decide;
 pub use describe::describe;
-pub use event::{Event, ReplanReason};
+pub use event::Event;
 pub use evolve::{IllegalEvent, evolve};
-pub use facts::{Attempt, AttemptResult, Difference, Rendered, Snapshot, Window};
+pub use facts::{
+    Attempt, AttemptResult, Difference, Lease, Rendered, ReplanReason, Snapshot, WORKER_METHOD,
+    Window, Worker,
+};
 pub use id::ActionId;
 pub use proposal::{Caller, PrincipalKind, Proposal, SafetyClass, Terms};
 pub use state::{Action, Approval, FailReason, Phase, Refused, Status};

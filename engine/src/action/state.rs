@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 
 use super::ActionId;
-use super::facts::{Attempt, Difference, Rendered, Snapshot};
+use super::facts::{Attempt, Difference, Rendered, Snapshot, WORKER_METHOD};
 use super::proposal::Proposal;
 use crate::approval::{CastVote, Requester, Requirement};
 use crate::canon::CanonicalJson;
@@ -39,6 +39,11 @@ pub enum FailReason {
     NeverDelivered {
         /// The last reason.
         message: String,
+    },
+    /// The worker that had it is certain that nothing happened.
+    WorkerFailed {
+        /// Its reason, a JSON string.
+        answer: CanonicalJson,
     },
     /// A person settled that it did not happen.
     SettledAsNotDone {
@@ -241,6 +246,13 @@ impl Action {
             Phase::Refused(_) => Status::Refused,
             Phase::ReplanRequired { .. } => Status::ReplanRequired,
         }
+    }
+
+    /// Whether a worker pulls its calls, so that the engine never makes them.
+    pub fn is_pulled(&self) -> bool {
+        self.request
+            .as_ref()
+            .is_some_and(|request| request.method == WORKER_METHOD)
     }
 
     /// The side that may not vote.

@@ -19,7 +19,10 @@ pub fn legal_from(event: &Event) -> &'static [Status] {
         Event::AttemptSucceeded { .. }
         | Event::AttemptRefused { .. }
         | Event::AttemptNotDelivered { .. }
-        | Event::AttemptUnknown { .. } => &[Executing],
+        | Event::AttemptUnknown { .. }
+        | Event::LeaseGranted { .. }
+        | Event::LeaseExtended { .. }
+        | Event::WorkReported { .. } => &[Executing],
         Event::FoundDone { .. }
         | Event::FoundNotDone { .. }
         | Event::CheckInconclusive { .. }

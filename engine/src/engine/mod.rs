@@ -5,8 +5,8 @@
 //! [`Principal`] taken from the credential of this request, so that each write is authorised at its
 //! append (invariant I18), and what may not be seen is simply not there.
 //!
-//! * `types`: what is taken and answered. `submit`, `act`: what changes actions. `query`, `events`:
-//!   what reads them. `observe`: log lines and metrics.
+//! * `types`: what is taken and answered. `submit`, `act`, `work`: what changes actions. `query`,
+//!   `events`: what reads them. `observe`: log lines and metrics.
 
 mod act;
 mod events;
@@ -14,6 +14,7 @@ pub(crate) mod observe;
 mod query;
 mod submit;
 mod types;
+mod work;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,7 @@ pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, ListError, ListOrder, ListQuery, OpenError,
     Options, Page, RequestKey, Submission, SubmitError, Submitted, Versioned,
 };
+pub use work::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
 
 /// Submissions that may be worked on at once; each may be reading a state. Beyond it they are
 /// refused before anything is stored (invariant I21).
@@ -117,6 +119,10 @@ impl Engine {
         let dispatcher = inbox.receivers().map(|receivers| {
             tokio::spawn(Dispatcher::new(Arc::clone(&work), receivers, calls_max).run())
         });
+        tokio::spawn({
+            let work = Arc::clone(&work);
+            async move { work.end_changed().await }
+        });
         let inner = Inner {
             store,
             work,
@@ -163,6 +169,7 @@ impl Engine {
     /// Makes the scheduler look at the clock, for whoever has just set it.
     pub fn wake(&self) {
         self.inner.store.inbox.wake();
+        self.inner.store.board.wake_all();
     }
 
     /// Stops taking, finishes or parks what is on its way, and flushes.

@@ -56,7 +56,10 @@ pub(crate) fn events(action: &Action, events: &[Event]) {
             | Event::FoundNotDone { .. }
             | Event::CheckInconclusive { .. }
             | Event::Settled { .. }
-            | Event::LateAnswer { .. } => {}
+            | Event::LateAnswer { .. }
+            | Event::LeaseGranted { .. }
+            | Event::LeaseExtended { .. }
+            | Event::WorkReported { .. } => {}
         }
     }
 }

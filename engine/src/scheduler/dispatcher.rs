@@ -22,10 +22,11 @@ const PAGE: usize = 256;
 const SLEEP_MAX: Duration = Duration::from_mins(1);
 
 /// The lanes that the scheduler moves, the most urgent first.
-const LANES: [Status; 4] = [
+const LANES: [Status; 5] = [
     Status::Approved,
     Status::Unknown,
     Status::Accepted,
+    Status::Executing,
     Status::Staged,
 ];
 

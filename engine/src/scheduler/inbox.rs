@@ -52,9 +52,9 @@ impl Urgency {
         match status {
             Status::Approved => Some(Self::Approved),
             Status::Accepted | Status::Unknown => Some(Self::Ordinary),
-            Status::Staged => Some(Self::Deadline),
-            Status::Executing
-            | Status::Succeeded
+            // Of a call on its way only the end of a worker's lease is ever due.
+            Status::Staged | Status::Executing => Some(Self::Deadline),
+            Status::Succeeded
             | Status::Failed
             | Status::Rejected
             | Status::Expired

@@ -11,15 +11,23 @@
 //! runs none of it again.
 //!
 //! * [`inbox`]: what has just become due. [`queues`]: bounds and order. [`dispatcher`]: the loop.
-//! * [`work`]: what is done about one action. [`recovery`]: what a crash left behind.
+//! * [`work`]: what is done about one action; [`revalidate`]: what is found right before a call.
+//! * [`pull`]: work for services that ask for it; [`board`]: who of them waits.
+//! * [`recovery`]: what a crash left behind.
 
+mod board;
 mod dispatcher;
 mod inbox;
+mod pull;
 mod queues;
 mod recovery;
+mod revalidate;
 mod work;
 
+pub(crate) use board::Board;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use inbox::Inbox;
+pub(crate) use pull::{Pulled, lease_of};
 pub(crate) use recovery::recover;
-pub(crate) use work::{Work, sends_without_etag};
+pub(crate) use revalidate::sends_without_etag;
+pub(crate) use work::Work;

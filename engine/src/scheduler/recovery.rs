@@ -1,7 +1,8 @@
 //! What a crash left behind (invariant I23).
 //!
 //! An action with a commit record and no result may or may not have happened: it becomes unknown,
-//! before anything else runs, and is never sent again blindly. Everything else that is due is in the
+//! before anything else runs, and is never sent again blindly; what a worker has stays with it until
+//! its lease ends. Everything else that is due is in the
 //! open index and is found there.
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use holdpoint_storage::{Direction, ScanRange};
 
-use super::work::ENGINE;
+use super::work::{ENGINE, leased_until};
 use crate::action::{ActionId, AttemptOutcome, Command, Status};
 use crate::store::index::{self, OpenKey};
 use crate::store::{CommitError, Store};
@@ -88,9 +89,10 @@ async fn mark_unknown(store: &Arc<Store>, id: ActionId) -> Result<bool, CommitEr
     let Some(view) = store.load(id)? else {
         return Ok(false);
     };
-    // A worker that pulled the call may still be at it; its lease ends by itself.
-    if index::is_pulled(&view.action) {
-        return Ok(false);
+    // A worker that pulled the call lives in another process; its lease ends by itself.
+    if let Some(end) = leased_until(&view.action) {
+        let committed = store.act(id, ENGINE, |at| Command::ReachLeaseEnd { at });
+        return Ok(end <= store.time.now() && !committed.await?.events().is_empty());
     }
     let Some(attempt) = view.action.attempts.last().map(|last| last.number) else {
         return Ok(false);

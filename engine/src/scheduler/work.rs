@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::revalidate::{tool_is_gone, view_of};
 use crate::action::{
-    Action, ActionId, AttemptOutcome, Command, Phase, Refusal, Revalidation, Snapshot, Window,
+    Action, ActionId, AttemptOutcome, Command, Phase, Refusal, Revalidation, Worker,
 };
 use crate::engine::{Versioned, observe};
-use crate::seeded::Bug;
 use crate::store::{CommitError, Request, Store};
 use crate::target::{CommitPermit, World};
 use crate::time::Timestamp;
-use crate::tool::{Context, Execute, Registry, StateView, Tool};
+use crate::tool::{Context, Registry};
 
 /// Who acts, in the log, where no principal does.
 pub(crate) const ENGINE: &str = "engine";
@@ -34,8 +34,37 @@ pub(crate) struct Work {
     pub(crate) world: World,
 }
 
+/// Who is to make the call.
+pub(super) enum Sender<'a> {
+    /// The engine.
+    Engine,
+    /// A worker that asks for it.
+    Worker { worker: &'a Worker, lease_ms: u64 },
+}
+
+impl Sender<'_> {
+    fn actor(&self) -> &str {
+        match self {
+            Self::Engine => ENGINE,
+            Self::Worker { worker, .. } => &worker.id,
+        }
+    }
+
+    fn wish(&self, revalidation: Revalidation, at: Timestamp) -> Command {
+        match self {
+            Self::Engine => Command::Commit { revalidation, at },
+            Self::Worker { worker, lease_ms } => Command::Claim {
+                revalidation,
+                worker: (*worker).clone(),
+                lease_ms: *lease_ms,
+                at,
+            },
+        }
+    }
+}
+
 /// What a look at an action came to.
-enum Step {
+pub(super) enum Step {
     /// Nothing more to do now.
     Rest,
     /// It changed in the meantime; look again.
@@ -80,13 +109,18 @@ impl Work {
             .is_some_and(|deadline| deadline <= now);
         match view.action.phase {
             Phase::Staged | Phase::Approved { .. } if past_deadline => {
-                self.commit(view, |at| Command::ReachDeadline { at }).await
+                let wish = |at| Command::ReachDeadline { at };
+                self.commit(view, ENGINE, wish).await
             }
             Phase::Approved { run_at, .. } | Phase::Accepted { run_at } if run_at <= now => {
-                if crate::store::index::is_pulled(&view.action) {
+                if view.action.is_pulled() && self.is_defined(&view.action) {
                     return Ok(Step::Rest);
                 }
-                self.attempt(view).await
+                self.attempt(view, &Sender::Engine).await
+            }
+            Phase::Executing if leased_until(&view.action).is_some_and(|end| end <= now) => {
+                let wish = |at| Command::ReachLeaseEnd { at };
+                self.commit(view, ENGINE, wish).await
             }
             Phase::Unknown {
                 next_check: Some(at),
@@ -109,76 +143,39 @@ impl Work {
 
     /// Reads the world again and commits, defers, or learns that it moved. All of it is decided on
     /// the version that was loaded before the world was read (invariant I3).
-    async fn attempt(&self, view: Versioned) -> Result<Step, CommitError> {
-        let Some(tool) = self.registry.get(&view.action.proposal.tool) else {
-            return self
-                .commit(view, |at| Command::Commit {
-                    revalidation: tool_is_gone(),
-                    at,
-                })
-                .await;
-        };
-        match self.revalidate(&view.action, tool).await {
-            Ok(revalidation) => {
-                self.commit(view, |at| Command::Commit { revalidation, at })
-                    .await
-            }
-            Err(message) => self.commit(view, |at| Command::Defer { message, at }).await,
-        }
-    }
-
-    /// What is to be compared with what was approved; fails where the state cannot be read.
-    async fn revalidate(&self, action: &Action, tool: &Tool) -> Result<Revalidation, String> {
-        let proposal = &action.proposal;
-        let args = proposal.args.value();
-        let asking = Context {
-            args: &args,
-            caller: &proposal.caller,
-            state: None,
-            action_id: Some(action.id),
-            idempotency_key: Some(&proposal.idempotency_key),
-        };
-        let same_tool = tool.digest == proposal.tool_digest;
-        let reads = proposal.class.revalidates() || sends_etag(tool);
-        let snapshot = if same_tool && reads && !Bug::SkipRevalidation.is_on() {
-            self.world
-                .read_state(tool, &asking, &self.store.time)
-                .await?
-        } else {
-            // Nothing is asked on behalf of a definition that nobody approved.
-            action.snapshot.clone().filter(|_| same_tool)
-        };
-        if same_tool && sends_without_etag(tool, snapshot.as_ref()) {
-            return Err(
-                "the answer of the state query has no ETag, which the call needs".to_owned(),
-            );
-        }
-        let state = snapshot.as_ref().map(|snapshot| snapshot.state.value());
-        let ctx = Context {
-            state: view_of(state.as_ref(), snapshot.as_ref()),
-            ..asking
-        };
-        let failed_precondition = tool
-            .failed_precondition(&ctx)
-            .unwrap_or_else(|error| Some(error.to_string()));
-        let requirement = action
-            .approval
-            .as_ref()
-            .map(|_| tool.requirement(&ctx, self.store.time.now(), None));
-        Ok(Revalidation {
-            by_conditions: tool.state_may_move(),
-            failed_precondition,
-            tool_digest: Some(tool.digest),
-            request: tool.render_execute(&ctx).ok(),
-            requirement,
-            window: state_window(tool, reads && snapshot.is_some()),
-            snapshot,
-        })
-    }
-
-    async fn commit(
+    pub(super) async fn attempt(
         &self,
         view: Versioned,
+        sender: &Sender<'_>,
+    ) -> Result<Step, CommitError> {
+        let found = match self.registry.get(&view.action.proposal.tool) {
+            Some(tool) => self.revalidate(&view.action, tool).await,
+            None => Ok(tool_is_gone()),
+        };
+        match found {
+            Ok(revalidation) => {
+                let wish = |at| sender.wish(revalidation, at);
+                self.commit(view, sender.actor(), wish).await
+            }
+            Err(message) => {
+                let wish = |at| Command::Defer { message, at };
+                self.commit(view, ENGINE, wish).await
+            }
+        }
+    }
+
+    /// Whether the tool is still the one that the action was proposed with.
+    fn is_defined(&self, action: &Action) -> bool {
+        let proposal = &action.proposal;
+        self.registry
+            .get(&proposal.tool)
+            .is_some_and(|tool| tool.digest == proposal.tool_digest)
+    }
+
+    pub(super) async fn commit(
+        &self,
+        view: Versioned,
+        actor: &str,
         wish: impl FnOnce(Timestamp) -> Command,
     ) -> Result<Step, CommitError> {
         // Not one commit record after a stop (I22).
@@ -190,7 +187,7 @@ impl Work {
             id: view.action.id,
             before: Some(view),
             command: wish(at),
-            actor: ENGINE.to_owned(),
+            actor: actor.to_owned(),
             claims: Vec::new(),
             at,
         };
@@ -310,57 +307,18 @@ impl Work {
                     .to_owned(),
             },
         };
-        self.commit(view, |at| Command::Check {
+        let wish = |at| Command::Check {
             attempt,
             finding,
             asked_at,
             at,
-        })
-        .await
+        };
+        self.commit(view, ENGINE, wish).await
     }
 }
 
-/// How sure the state is when the call leaves.
-fn state_window(tool: &Tool, was_read: bool) -> Window {
-    if was_read && sends_etag(tool) {
-        Window::Closed
-    } else if was_read {
-        Window::Narrowed
-    } else {
-        Window::Open
-    }
-}
-
-/// Whether the call needs a version of the state that is not there.
-pub(crate) fn sends_without_etag(tool: &Tool, snapshot: Option<&Snapshot>) -> bool {
-    sends_etag(tool) && snapshot.is_none_or(|snapshot| snapshot.etag.is_none())
-}
-
-fn sends_etag(tool: &Tool) -> bool {
-    match &tool.execute {
-        Execute::Http(call) => call.sends_state_etag(),
-        Execute::Worker | Execute::Local(_) => false,
-    }
-}
-
-fn view_of<'a>(
-    state: Option<&'a serde_json::Value>,
-    snapshot: Option<&'a Snapshot>,
-) -> Option<StateView<'a>> {
-    Some(StateView {
-        body: state?,
-        etag: snapshot?.etag.as_deref(),
-    })
-}
-
-fn tool_is_gone() -> Revalidation {
-    Revalidation {
-        snapshot: None,
-        by_conditions: false,
-        failed_precondition: None,
-        tool_digest: None,
-        request: None,
-        requirement: None,
-        window: Window::Open,
-    }
+/// When the lease of the attempt on its way ends, where a worker has it.
+pub(super) fn leased_until(action: &Action) -> Option<Timestamp> {
+    let lease = action.attempts.last()?.lease.as_ref()?;
+    Some(lease.until)
 }

@@ -7,7 +7,7 @@ use holdpoint_storage::log::BODY_BYTES_MAX;
 use holdpoint_storage::{AppendError, Batch, Claim, IndexPut, StreamAppend};
 
 use super::codec::{self, CodecError};
-use super::index::{self, OpenKey};
+use super::index::{self, OpenKey, WorkKey};
 use super::{BoxError, LoadError, Store, careless, fatal};
 use crate::action::{Action, ActionId, Command, Event, Refusal, decide, evolve};
 use crate::engine::{Versioned, observe};
@@ -143,6 +143,7 @@ impl Store {
         }
         let from = state.map(Action::status);
         let old = state.and_then(OpenKey::of);
+        let old_work = state.and_then(WorkKey::of);
         let expected = request.before.as_ref().map_or(0, |before| before.version);
         let action = apply(
             request.before.map(|before| before.action),
@@ -160,9 +161,11 @@ impl Store {
             .collect::<Result<_, _>>()
             .map_err(too_large)?;
         let open = OpenKey::of(&view.action);
+        let work = WorkKey::of(&view.action);
         let puts = puts_of(
             &view,
             open.as_ref().filter(|open| old.as_ref() != Some(open)),
+            work.as_ref().filter(|work| old_work.as_ref() != Some(work)),
         )
         .map_err(too_large)?;
         check_room(&puts, &events)?;
@@ -173,11 +176,16 @@ impl Store {
                 records,
             }],
             puts,
-            deletes: old
-                .filter(|old| open.as_ref() != Some(old))
-                .map(|old| (index::OPEN, old.bytes()))
-                .into_iter()
-                .collect(),
+            deletes: [
+                old.filter(|old| open.as_ref() != Some(old))
+                    .map(|old| (index::OPEN, old.bytes())),
+                old_work
+                    .filter(|old| work.as_ref() != Some(old))
+                    .map(|old| (index::WORK, old.bytes())),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             claims: request.claims,
             releases: Vec::new(),
         };
@@ -235,6 +243,9 @@ impl Store {
         observe::events(action, events);
         self.waiters.wake(action.id, view.version);
         self.inbox.offer(action, self.time.now());
+        if action.is_pulled() {
+            self.board.offer(action);
+        }
         if self.since_checkpoint.fetch_add(1, Ordering::Relaxed) + 1 == CHECKPOINT_APPENDS {
             self.since_checkpoint.store(0, Ordering::Relaxed);
             self.checkpoint().await;
@@ -296,14 +307,18 @@ fn room_after(event: &Event) -> usize {
         | Event::FoundNotDone { .. }
         | Event::CheckInconclusive { .. }
         | Event::Settled { .. }
-        | Event::LateAnswer { .. } => 0,
+        | Event::LateAnswer { .. }
+        | Event::LeaseGranted { .. }
+        | Event::LeaseExtended { .. }
+        | Event::WorkReported { .. } => 0,
     }
 }
 
-/// The entries of a view, and of the open index where that changes.
+/// The entries of a view, and of the open index and the work index where these change.
 pub(crate) fn puts_of(
     view: &Versioned,
     open: Option<&OpenKey>,
+    work: Option<&WorkKey>,
 ) -> Result<Vec<IndexPut>, CodecError> {
     let mut puts = vec![IndexPut {
         index: index::VIEW,
@@ -314,6 +329,11 @@ pub(crate) fn puts_of(
         index: index::OPEN,
         key: open.bytes(),
         value: view.action.proposal.tool.clone().into_bytes(),
+    }));
+    puts.extend(work.map(|work| IndexPut {
+        index: index::WORK,
+        key: work.bytes(),
+        value: work.tool_digest.as_bytes().to_vec(),
     }));
     Ok(puts)
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::codec;
 use crate::action::{
     Action, ActionId, Caller, Difference, Event, PrincipalKind, Proposal, Refused, Rendered,
-    ReplanReason, SafetyClass, Snapshot, Terms, Window, evolve,
+    ReplanReason, SafetyClass, Snapshot, Terms, Window, Worker, evolve,
 };
 use crate::approval::{CastVote, Need, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
@@ -269,6 +269,34 @@ fn samples_of_the_engine() -> Vec<Event> {
     ]
 }
 
+/// What workers that pull bring about.
+fn samples_of_work() -> Vec<Event> {
+    vec![
+        Event::LeaseGranted {
+            attempt: 1,
+            worker: Worker {
+                id: "key_anton".to_owned(),
+                name: "anton".to_owned(),
+            },
+            epoch: 1_800_000_000_123,
+            until: LATER,
+            at: AT,
+        },
+        Event::LeaseExtended {
+            attempt: 1,
+            epoch: 1_800_000_000_123,
+            until: LATER,
+            at: AT,
+        },
+        Event::WorkReported {
+            attempt: 1,
+            epoch: 1_800_000_000_123,
+            report: Digest::of(b"report"),
+            at: AT,
+        },
+    ]
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("text grows");
@@ -319,12 +347,21 @@ fn i26_the_first_format_of_events_is_still_read() {
         (22, 22),
         "one sample of each kind"
     );
+    are_read("events-1.txt", &events);
+}
+
+#[test]
+fn i26_the_events_of_workers_are_still_read() {
+    are_read("events-1-work.txt", &samples_of_work());
+}
+
+fn are_read(file: &str, events: &[Event]) {
     let mut fresh = String::new();
-    for event in &events {
+    for event in events {
         let new = codec::encode_event(event, "engine", AT).expect("encoded");
         writeln!(fresh, "{} {}", new.kind, hex(&new.body)).expect("text grows");
     }
-    let stored = samples("events-1.txt", &fresh);
+    let stored = samples(file, &fresh);
     assert_eq!(stored.len(), events.len());
     for (event, (kind, body)) in events.iter().zip(stored) {
         let new = codec::encode_event(event, "engine", AT).expect("encoded");
@@ -336,12 +373,12 @@ fn i26_the_first_format_of_events_is_still_read() {
 }
 
 #[test]
-fn the_first_format_of_views_is_still_read() {
+fn views_are_stored_as_this_version_says() {
     let id = ActionId::from_bytes([7; 16]);
     let action: Action = evolve(None, id, &staged()).expect("a first event");
     let view = Versioned { action, version: 1 };
     let bytes = codec::encode_view(&view).expect("encoded");
-    let stored = samples("views-1.txt", &format!("view {}\n", hex(&bytes)));
+    let stored = samples("views-2.txt", &format!("view {}\n", hex(&bytes)));
     assert_eq!(stored.len(), 1);
     assert_eq!(codec::decode_view(&stored[0].1).expect("read"), view);
     assert_eq!(stored[0].1, bytes);

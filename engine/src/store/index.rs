@@ -5,14 +5,17 @@
 //! | 1 view | id (16) | format byte, version and action |
 //! | 2 open | status (1), due (8), id (16) | the name of the tool |
 //! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`] |
+//! | 10 work | tool, 0, due (8), id (16) | the digest of the tool (32) |
 //!
 //! Index 2 holds what is waiting, not what has happened: every action that is not final has exactly
 //! one entry in it. Each status is a lane of its own, in the order of what is due first, so that the
 //! scheduler finds an approved action without looking at anything that is merely submitted. What is
 //! never due by itself (it waits for a person or a worker) stands at the end of its lane.
+//!
+//! Index 10 holds what workers may pull, now or later, by tool. What a worker has is not in it.
 
 use crate::action::{Action, ActionId, Phase, Status};
-use crate::target::WORKER_METHOD;
+use crate::canon::Digest;
 use crate::time::Timestamp;
 
 /// Views of actions, by id.
@@ -21,6 +24,8 @@ pub(crate) const VIEW: u8 = 1;
 pub(crate) const OPEN: u8 = 2;
 /// What the engine remembers about its indexes.
 pub(crate) const META: u8 = 3;
+/// What workers may pull.
+pub(crate) const WORK: u8 = 10;
 
 /// The format of the views and of the open index; missing or another: they are built again.
 pub(crate) const META_VIEWS: &[u8] = b"views";
@@ -96,22 +101,18 @@ pub(crate) fn after(status: Status, now: Timestamp) -> Vec<u8> {
     key
 }
 
-/// Whether a worker pulls the calls of this action, so that the engine never makes them.
-pub(crate) fn is_pulled(action: &Action) -> bool {
-    action
-        .request
-        .as_ref()
-        .is_some_and(|request| request.method == WORKER_METHOD)
-}
-
-/// When the engine must look at the action. A worker's action is looked at for its deadline only.
+/// When the engine must look at the action. A worker's action is looked at for its deadline and for
+/// the end of a lease only. A call of the engine's own is not looked at: recovery reads its lane whole
+/// at start, and while the process lives, the task that made the call records what became of it.
 fn due_of(action: &Action) -> Timestamp {
     let due = match &action.phase {
-        Phase::Approved { .. } if is_pulled(action) => action.deadline(),
-        Phase::Accepted { .. } if is_pulled(action) => None,
-        // Recovery reads this lane whole at start; while the process lives, the task that made the
-        // call records what became of it.
-        Phase::Executing => None,
+        Phase::Approved { .. } if action.is_pulled() => action.deadline(),
+        Phase::Accepted { .. } if action.is_pulled() => None,
+        // A worker that says nothing any more.
+        Phase::Executing => action
+            .attempts
+            .last()
+            .and_then(|last| Some(last.lease.as_ref()?.until)),
         Phase::Staged
         | Phase::Approved { .. }
         | Phase::Accepted { .. }
@@ -125,4 +126,80 @@ fn due_of(action: &Action) -> Timestamp {
         | Phase::ReplanRequired { .. } => action.due_at(),
     };
     due.unwrap_or(NEVER)
+}
+
+/// One entry of the work index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkKey {
+    /// The name of the tool.
+    pub(crate) tool: String,
+    /// Not to be pulled before this.
+    pub(crate) due: Timestamp,
+    /// Which action.
+    pub(crate) id: ActionId,
+    /// The digest of the definition that it was proposed with.
+    pub(crate) tool_digest: Digest,
+}
+
+impl WorkKey {
+    /// The entry of an action; none where there is nothing to pull.
+    pub(crate) fn of(action: &Action) -> Option<Self> {
+        let due = match &action.phase {
+            Phase::Approved { run_at, .. } | Phase::Accepted { run_at } if action.is_pulled() => {
+                *run_at
+            }
+            Phase::Staged
+            | Phase::Approved { .. }
+            | Phase::Accepted { .. }
+            | Phase::Executing
+            | Phase::Unknown { .. }
+            | Phase::Succeeded { .. }
+            | Phase::Failed(_)
+            | Phase::Rejected { .. }
+            | Phase::Expired
+            | Phase::Cancelled { .. }
+            | Phase::Refused(_)
+            | Phase::ReplanRequired { .. } => return None,
+        };
+        Some(Self {
+            tool: action.proposal.tool.clone(),
+            due,
+            id: action.id,
+            tool_digest: action.proposal.tool_digest,
+        })
+    }
+
+    /// The key.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut key = work_of(&self.tool);
+        key.extend_from_slice(&self.due.0.max(0).to_be_bytes());
+        key.extend_from_slice(self.id.as_bytes());
+        key
+    }
+
+    /// The other way round; none for bytes that are no entry.
+    pub(crate) fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
+        let (tool, rest) = key.split_at_checked(key.len().checked_sub(25)?)?;
+        let (due, id) = rest.strip_prefix(&[0])?.split_at_checked(8)?;
+        Some(Self {
+            tool: String::from_utf8(tool.to_vec()).ok()?,
+            due: Timestamp(i64::from_be_bytes(due.try_into().ok()?)),
+            id: ActionId::from_bytes(id.try_into().ok()?),
+            tool_digest: Digest::from_bytes(value.try_into().ok()?),
+        })
+    }
+}
+
+/// What the keys of one tool start with: no name holds a zero.
+pub(crate) fn work_of(tool: &str) -> Vec<u8> {
+    let mut key = tool.as_bytes().to_vec();
+    key.push(0);
+    key
+}
+
+/// The first key of a tool that is due after `now`.
+pub(crate) fn work_after(tool: &str, now: Timestamp) -> Vec<u8> {
+    let mut key = work_of(tool);
+    key.extend_from_slice(&now.0.max(0).saturating_add(1).to_be_bytes());
+    key
 }

@@ -32,7 +32,7 @@ pub(crate) use time::EngineTime;
 
 use crate::action::ActionId;
 use crate::engine::Versioned;
-use crate::scheduler::Inbox;
+use crate::scheduler::{Board, Inbox};
 use counts::Tally;
 use waiters::Waiters;
 
@@ -48,6 +48,8 @@ pub(crate) struct Store {
     pub(crate) stop: Stop,
     /// Where what is due now is handed over.
     pub(crate) inbox: Arc<Inbox>,
+    /// Who waits for work that is pulled.
+    pub(crate) board: Board,
     /// Appends hold it shared; a checkpoint of the totals holds it alone, so that they are exact.
     gate: RwLock<()>,
     /// Appends since the last checkpoint.
@@ -64,6 +66,7 @@ impl Store {
             waiters: Waiters::default(),
             stop: Stop::default(),
             inbox,
+            board: Board::default(),
             gate: RwLock::new(()),
             since_checkpoint: AtomicU64::new(0),
         }

@@ -6,7 +6,7 @@ use holdpoint_storage::{
 };
 
 use super::codec::{self, VIEW_FORMAT};
-use super::index::{self, OpenKey};
+use super::index::{self, OpenKey, WorkKey};
 use super::{LoadError, commit};
 use crate::action::{Action, ActionId, evolve};
 use crate::engine::{OpenError, Versioned};
@@ -69,7 +69,7 @@ pub(crate) async fn ensure(log: &dyn EventLog) -> Result<bool, RebuildError> {
 /// Deletes every index of the engine and builds it from the log. A stop in the middle is safe: the
 /// marker is written last.
 pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
-    for index in [index::META, index::VIEW, index::OPEN] {
+    for index in [index::META, index::VIEW, index::OPEN, index::WORK] {
         clear(log, index).await?;
     }
     let mut position = 0;
@@ -136,8 +136,8 @@ fn apply(state: Option<Action>, id: ActionId, record: &Record) -> Result<Action,
 }
 
 fn puts_of(view: &Versioned, position: Position) -> Result<Vec<IndexPut>, RebuildError> {
-    let open = OpenKey::of(&view.action);
-    commit::puts_of(view, open.as_ref())
+    let (open, work) = (OpenKey::of(&view.action), WorkKey::of(&view.action));
+    commit::puts_of(view, open.as_ref(), work.as_ref())
         .map_err(|error| RebuildError::unreadable(position, error.0))
 }
 

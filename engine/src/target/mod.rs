@@ -32,9 +32,6 @@ pub use local::{LocalCall, LocalError, Locals};
 pub(crate) use permit::CommitPermit;
 pub(crate) use world::World;
 
-/// The method of a rendered request that a worker pulls.
-pub const WORKER_METHOD: &str = "WORK";
-
 /// The method of a rendered request that a registered closure answers.
 pub const LOCAL_METHOD: &str = "LOCAL";
 

@@ -1,6 +1,6 @@
 //! The right to send one attempt.
 
-use crate::action::{Action, Event, Rendered};
+use crate::action::{Action, Event, Lease, Rendered, Snapshot};
 use crate::store::Committed;
 use crate::time::Timestamp;
 
@@ -11,13 +11,13 @@ pub(crate) struct CommitPermit {
     request: Rendered,
     attempt: u32,
     send_deadline: Timestamp,
-    etag: Option<String>,
+    revalidated: Option<Snapshot>,
 }
 
 impl CommitPermit {
     /// The permit, where a commit record is what was appended.
     pub(crate) fn of(committed: Committed) -> Option<Self> {
-        let (attempt, request_digest, send_deadline, etag) =
+        let (attempt, request_digest, send_deadline, revalidated) =
             committed.events().iter().find_map(|event| match event {
                 Event::CommitRecorded {
                     attempt,
@@ -26,8 +26,8 @@ impl CommitPermit {
                     revalidated,
                     ..
                 } => {
-                    let etag = revalidated.as_ref().and_then(|state| state.etag.clone());
-                    Some((*attempt, *request_digest, *send_deadline, etag))
+                    let state = revalidated.clone();
+                    Some((*attempt, *request_digest, *send_deadline, state))
                 }
                 _ => None, // Whatever else happened permits nothing.
             })?;
@@ -42,7 +42,7 @@ impl CommitPermit {
             request,
             attempt,
             send_deadline,
-            etag,
+            revalidated,
         })
     }
 
@@ -64,6 +64,16 @@ impl CommitPermit {
 
     /// The version of the state that was read right before.
     pub(crate) fn etag(&self) -> Option<&str> {
-        self.etag.as_deref()
+        self.revalidated.as_ref()?.etag.as_deref()
+    }
+
+    /// The lease of the worker that is to make the call; none where the engine makes it.
+    pub(crate) fn lease(&self) -> Option<&Lease> {
+        self.action.attempts.last()?.lease.as_ref()
+    }
+
+    /// The action, with the state as it was read right before: all that a worker is given.
+    pub(crate) fn into_parts(self) -> (Action, Option<Snapshot>) {
+        (self.action, self.revalidated)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_engine::action::{
     Action, ActionId, Caller, Command, Event, PrincipalKind, Proposal, Refusal, Rendered,
-    Revalidation, SafetyClass, Snapshot, Terms, Window, decide, evolve,
+    Revalidation, SafetyClass, Snapshot, Terms, WORKER_METHOD, Window, Worker, decide, evolve,
 };
 use holdpoint_engine::approval::{Need, Requirement, Vote, Voter};
 use holdpoint_engine::canon::{CanonicalJson, Digest};
@@ -85,6 +85,23 @@ pub(crate) fn request() -> Rendered {
         body: Some("{\"amount\":4800}".to_owned()),
         secrets: vec!["secrets/shop.token".to_owned()],
         digest: Digest::of(b"request"),
+    }
+}
+
+/// The request of a tool that workers pull.
+pub(crate) fn pulled() -> Rendered {
+    Rendered {
+        method: WORKER_METHOD.to_owned(),
+        url: String::new(),
+        headers: Vec::new(),
+        ..request()
+    }
+}
+
+pub(crate) fn worker(name: &str) -> Worker {
+    Worker {
+        id: format!("key_{name}"),
+        name: name.to_owned(),
     }
 }
 
@@ -169,6 +186,37 @@ impl Case {
         Self::approved().then(commit(at(2)))
     }
 
+    /// What workers pull, accepted without an approval.
+    pub(crate) fn pulled(class: SafetyClass) -> Self {
+        Self::start(Command::Submit {
+            proposal: proposal(class),
+            snapshot: Some(snapshot(5_000)),
+            request: pulled(),
+            requirement: None,
+            at: T0,
+        })
+    }
+
+    /// What workers pull, waiting for its approval.
+    pub(crate) fn pulled_staged() -> Self {
+        Self::start(Command::Submit {
+            proposal: proposal(SafetyClass::ApprovalBound),
+            snapshot: Some(snapshot(5_000)),
+            request: pulled(),
+            requirement: Some(requirement(vec![need(1, &["finance"])])),
+            at: T0,
+        })
+    }
+
+    /// What was done so far, and one more wish that may be refused.
+    pub(crate) fn perhaps(self, command: Command) -> Self {
+        if self.when(command.clone()).is_ok() {
+            self.then(command)
+        } else {
+            self
+        }
+    }
+
     fn start(command: Command) -> Self {
         let events = decide(None, command).expect("a submission is taken on");
         let action = evolve(None, id(), &events[0]).expect("the first event is legal");
@@ -220,6 +268,19 @@ pub(crate) fn reject(name: &str, at: Timestamp) -> Command {
 pub(crate) fn commit(at: Timestamp) -> Command {
     Command::Commit {
         revalidation: found(),
+        at,
+    }
+}
+
+/// A worker asks for it; its lease is ten seconds long.
+pub(crate) fn claim(name: &str, at: Timestamp) -> Command {
+    Command::Claim {
+        revalidation: Revalidation {
+            request: Some(pulled()),
+            ..found()
+        },
+        worker: worker(name),
+        lease_ms: 10_000,
         at,
     }
 }

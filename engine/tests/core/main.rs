@@ -5,3 +5,4 @@ mod attempts;
 mod given;
 mod properties;
 mod table;
+mod work;

@@ -1,8 +1,8 @@
 //! What holds for any series of commands.
 
 use holdpoint_engine::action::{
-    Action, AttemptOutcome, AttemptResult, Command, Event, Finding, SafetyClass, Status, decide,
-    evolve,
+    Action, AttemptOutcome, AttemptResult, Command, Event, Finding, Holder, SafetyClass, Status,
+    WorkReport, decide, evolve,
 };
 use holdpoint_engine::approval::{Need, Requirement};
 use holdpoint_engine::canon::Digest;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::given::{
-    Case, T0, approve, found, id, json_of, need, proposal, reject, requirement, snapshot,
+    Case, T0, approve, claim, found, id, json_of, need, proposal, reject, requirement, snapshot,
 };
 
 fn outcomes() -> impl Strategy<Value = AttemptOutcome> {
@@ -49,6 +49,28 @@ fn findings() -> impl Strategy<Value = Finding> {
             message: "503".to_owned()
         }),
     ]
+}
+
+/// Leases that workers may speak of: the epoch stands for that of the first or second claim, or for
+/// none, and is put in by [`at_moment`].
+fn holders() -> impl Strategy<Value = Holder> {
+    (1..4_u32, any::<bool>(), 0..3_u64).prop_map(|(attempt, first, epoch)| Holder {
+        attempt,
+        worker: if first { "key_anton" } else { "key_berta" }.to_owned(),
+        epoch,
+    })
+}
+
+/// The epoch that the holder means: mostly the one that its attempt has.
+fn meant(action: &Action, holder: &mut Holder) {
+    let place = usize::try_from(holder.attempt - 1).expect("small");
+    let lease = action
+        .attempts
+        .get(place)
+        .and_then(|held| held.lease.as_ref());
+    if let Some(lease) = lease.filter(|_| 0 < holder.epoch) {
+        holder.epoch = lease.epoch;
+    }
 }
 
 /// Commands of every kind; most fit the case, some are stale, early, foreign or wrong.
@@ -101,6 +123,22 @@ fn commands() -> impl Strategy<Value = Command> {
             asked_at: T0,
             at: T0
         }),
+        any::<bool>().prop_map(|first| claim(if first { "anton" } else { "berta" }, T0)),
+        (holders(), 5_000..30_000_u64).prop_map(|(holder, lease_ms)| Command::Heartbeat {
+            holder,
+            lease_ms,
+            at: T0
+        }),
+        (holders(), outcomes(), 0..2_u8).prop_map(|(holder, outcome, said)| Command::Report {
+            holder,
+            report: WorkReport {
+                outcome,
+                digest: Digest::of(&[said]),
+                evidence: Some(json_of(&json!(said))),
+            },
+            at: T0
+        }),
+        Just(Command::ReachLeaseEnd { at: T0 }),
         any::<bool>().prop_map(|happened| Command::Settle {
             by: "per_op".to_owned(),
             happened,
@@ -116,19 +154,21 @@ fn starts() -> impl Strategy<Value = Case> {
         vec![need(1, &[]), need(2, &["finance"])],
     ];
     (
-        0..4_usize,
+        0..6_usize,
         any::<bool>(),
         prop_oneof![Just(0_u64), Just(30_000)],
     )
         .prop_map(move |(kind, restage, hold_ms)| match kind {
             0 => Case::accepted(SafetyClass::WriteOnceCheckable),
             1 => Case::accepted(SafetyClass::Irreversible),
+            2 => Case::pulled(SafetyClass::WriteOnceCheckable),
+            3 => Case::pulled_staged(),
             _ => {
                 let mut proposal = proposal(SafetyClass::ApprovalBound);
                 proposal.terms.restage = restage;
                 let requirement = Requirement {
                     hold_ms,
-                    ..requirement(needs[kind - 2].clone())
+                    ..requirement(needs[kind - 4].clone())
                 };
                 Case::staged_with(proposal, requirement)
             }
@@ -136,8 +176,11 @@ fn starts() -> impl Strategy<Value = Case> {
 }
 
 /// The same command, a little later.
-fn at_moment(command: Command, moment: Timestamp) -> Command {
+fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
     let mut command = command;
+    if let Command::Heartbeat { holder, .. } | Command::Report { holder, .. } = &mut command {
+        meant(action, holder);
+    }
     match &mut command {
         Command::Submit { at, .. }
         | Command::Refuse { at, .. }
@@ -147,6 +190,10 @@ fn at_moment(command: Command, moment: Timestamp) -> Command {
         | Command::ReachDeadline { at }
         | Command::Defer { at, .. }
         | Command::Commit { at, .. }
+        | Command::Claim { at, .. }
+        | Command::Heartbeat { at, .. }
+        | Command::Report { at, .. }
+        | Command::ReachLeaseEnd { at }
         | Command::Record { at, .. }
         | Command::Settle { at, .. } => *at = moment,
         Command::Check { asked_at, at, .. } => {
@@ -180,6 +227,7 @@ fn check_step(before: &Action, event: &Event, after: &Action) {
             );
         }
     }
+    check_leases(before, event, after);
     let open = after
         .attempts
         .iter()
@@ -203,6 +251,54 @@ fn check_step(before: &Action, event: &Event, after: &Action) {
     );
 }
 
+/// One worker an attempt, one outcome an attempt, and nobody speaks for a lease that has ended.
+fn check_leases(before: &Action, event: &Event, after: &Action) {
+    let live = after
+        .attempts
+        .iter()
+        .filter(|held| held.result.is_none() && held.lease.is_some())
+        .count();
+    assert!(live <= 1, "i12: two workers have it");
+    let epochs: Vec<u64> = after
+        .attempts
+        .iter()
+        .filter_map(|held| Some(held.lease.as_ref()?.epoch))
+        .collect();
+    assert!(
+        epochs.is_sorted_by(|one, next| one < next),
+        "i12: {epochs:?}"
+    );
+    if let Event::WorkReported { attempt, at, .. } = event {
+        let held = before.attempts.last().expect("an attempt");
+        let lease = held.lease.as_ref().expect("a lease");
+        assert_eq!(held.number, *attempt, "i12: an old lease");
+        assert!(
+            held.result.is_none() && lease.reported.is_none(),
+            "i12: a second outcome"
+        );
+        assert!(*at < lease.until, "i12: the lease had ended");
+    }
+    for (old, new) in before.attempts.iter().zip(&after.attempts) {
+        let is_settled = matches!(
+            old.result,
+            Some(AttemptResult::Done | AttemptResult::NotDone)
+        );
+        assert!(
+            !is_settled || old.result == new.result,
+            "i11: an outcome that changed"
+        );
+        assert!(
+            old.send_deadline <= new.send_deadline,
+            "i10: a shorter quiet time"
+        );
+    }
+    if let Event::CommitRecorded { .. } | Event::LeaseGranted { .. } = event {
+        let with_lease = before.is_pulled();
+        let is_lease = matches!(event, Event::LeaseGranted { .. });
+        assert!(with_lease || !is_lease, "the engine calls it itself");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
@@ -215,7 +311,8 @@ proptest! {
         let mut case = start;
         for (command, pause) in series {
             now = Timestamp(now.0 + pause);
-            let Ok(events) = decide(Some(&case.action), at_moment(command, now)) else { continue };
+            let command = at_moment(&case.action, command, now);
+            let Ok(events) = decide(Some(&case.action), command) else { continue };
             for event in events {
                 let after = evolve(Some(case.action.clone()), id(), &event)
                     .expect("what was decided is legal");

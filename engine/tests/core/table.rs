@@ -13,6 +13,7 @@ use holdpoint_engine::canon::Digest;
 
 use crate::given::{
     Case, T0, at, commit, id, json_of, need, person, proposal, request, requirement, snapshot,
+    worker,
 };
 
 /// Actions of each status: one that needed an approval where that can be, and one that did not.
@@ -257,6 +258,25 @@ fn events() -> Vec<Event> {
             attempt: 1,
             http_status: None,
             evidence: body(),
+            at: T0,
+        },
+        Event::LeaseGranted {
+            attempt: 1,
+            worker: worker("anton"),
+            epoch: 1,
+            until: at(9),
+            at: T0,
+        },
+        Event::LeaseExtended {
+            attempt: 1,
+            epoch: 1,
+            until: at(19),
+            at: T0,
+        },
+        Event::WorkReported {
+            attempt: 1,
+            epoch: 1,
+            report: digest,
             at: T0,
         },
     ]

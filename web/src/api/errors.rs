@@ -61,6 +61,9 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::TooLate { .. } => Code::TooLate,
         Refusal::NotUnknown { .. } => Code::NotUnknown,
         Refusal::OwnOutcome => Code::OwnOutcome,
+        Refusal::NotHolder => Code::NotTheHolder,
+        Refusal::LeaseLost { .. } => Code::LeaseLost,
+        Refusal::AlreadyReported => Code::AlreadyReported,
         Refusal::Exists
         | Refusal::Missing
         | Refusal::NotDue { .. }
@@ -118,18 +121,7 @@ impl From<SubmitError> for Problem {
             SubmitError::UnknownTool {
                 ref tool,
                 ref suggestion,
-            } => {
-                let hint = suggestion.as_ref().map_or_else(
-                    || "GET /v1/tools lists the tools".to_owned(),
-                    |near| format!("did you mean {near}?"),
-                );
-                let detail = format!("there is no tool named {tool}; {hint}");
-                Self::new(Code::UnknownTool, detail.clone()).at(vec![FieldError::new(
-                    "/tool",
-                    "unknown_tool",
-                    detail,
-                )])
-            }
+            } => unknown_tool("/tool", tool, suggestion.as_deref()),
             SubmitError::InvalidArgs(ref mistakes) => {
                 let errors = mistakes
                     .iter()
@@ -154,6 +146,19 @@ impl From<SubmitError> for Problem {
             SubmitError::Unavailable(source) => unavailable(source.as_ref()),
         }
     }
+}
+
+pub(super) fn unknown_tool(pointer: &str, tool: &str, suggestion: Option<&str>) -> Problem {
+    let hint = suggestion.map_or_else(
+        || "GET /v1/tools lists the tools".to_owned(),
+        |near| format!("did you mean {near}?"),
+    );
+    let detail = format!("there is no tool named {tool}; {hint}");
+    Problem::new(Code::UnknownTool, detail.clone()).at(vec![FieldError::new(
+        pointer,
+        "unknown_tool",
+        detail,
+    )])
 }
 
 fn key_reused(first: Option<ActionId>, request_key: bool) -> Problem {

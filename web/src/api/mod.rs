@@ -17,6 +17,7 @@ mod stream;
 mod tools;
 mod votes;
 mod wait;
+mod work;
 
 use axum::Router;
 use utoipa::OpenApi as _;
@@ -44,6 +45,7 @@ pub(crate) use params::Params;
     tags(
         (name = "actions", description = "Proposed calls, and what has become of them"),
         (name = "decisions", description = "What people do with actions"),
+        (name = "work", description = "What services pull and carry out"),
         (name = "history", description = "The log, in order and live"),
         (name = "tools", description = "What can be called"),
         (name = "identity", description = "Sessions, people and keys"),
@@ -72,6 +74,9 @@ pub(crate) fn routes() -> (Router<AppState>, OpenApi) {
         .routes(routes!(votes::withdraw))
         .routes(routes!(votes::cancel))
         .routes(routes!(votes::settle))
+        .routes(routes!(work::claim))
+        .routes(routes!(work::heartbeat))
+        .routes(routes!(work::complete))
         .routes(routes!(events::list))
         .routes(routes!(stream::stream))
         .routes(routes!(tools::list))

@@ -10,21 +10,14 @@ use tokio::time::Instant;
 
 use super::params::{Params, bad};
 use crate::limits;
-use crate::problem::Problem;
+use crate::problem::{Code, FieldError, Problem};
 use crate::state::AppState;
 
 /// How long the client wants to wait; zero where it says nothing. `Prefer` is a wish, and what
 /// cannot be read of it is ignored.
 pub(crate) fn asked(params: &Params, headers: &HeaderMap) -> Result<Duration, Problem> {
     if let Some(text) = params.one("wait")? {
-        return seconds(text).ok_or_else(|| {
-            let max = limits::WAIT_MAX.as_secs();
-            bad(
-                "wait",
-                "malformed",
-                format!("wait must be whole seconds from 0 to {max}, for example 30s"),
-            )
-        });
+        return seconds(text).ok_or_else(|| bad("wait", "malformed", advice()));
     }
     let preferred = headers
         .get_all("prefer")
@@ -33,6 +26,19 @@ pub(crate) fn asked(params: &Params, headers: &HeaderMap) -> Result<Duration, Pr
         .flat_map(|value| value.split([',', ';']))
         .find_map(|preference| preference.trim().strip_prefix("wait="));
     Ok(preferred.and_then(seconds).unwrap_or_default())
+}
+
+/// The same, from the member `wait` of a body.
+pub(super) fn in_body(text: &str) -> Result<Duration, Problem> {
+    seconds(text).ok_or_else(|| {
+        let mistake = FieldError::new("/wait", "malformed", advice());
+        Problem::new(Code::InvalidRequest, advice()).at(vec![mistake])
+    })
+}
+
+fn advice() -> String {
+    let max = limits::WAIT_MAX.as_secs();
+    format!("wait must be whole seconds from 0 to {max}, for example 30s")
 }
 
 fn seconds(text: &str) -> Option<Duration> {

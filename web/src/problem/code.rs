@@ -92,6 +92,12 @@ codes! {
         "Only somebody who approved can take it back, and only until the hold window ends.";
     NotUnknown, "not_unknown", CONFLICT, "The outcome is not in doubt",
         "Only an action whose outcome is unknown can be settled.";
+    NotTheHolder, "not_the_holder", FORBIDDEN, "Another worker has this attempt",
+        "Only the key that claimed an attempt may say anything about it. Claim other work.";
+    LeaseLost, "lease_lost", CONFLICT, "The lease has ended",
+        "The worker was silent for longer than its lease, or the epoch is another one. The outcome is unknown until the source of truth or a person says what happened. Do nothing more about this attempt: what you said is kept as evidence.";
+    AlreadyReported, "already_reported", CONFLICT, "The attempt was reported before, differently",
+        "One attempt has one report. The same report again is answered as the first one was; another one is refused.";
     NotFinal, "not_final", CONFLICT, "The action has no receipt yet",
         "A receipt exists once the action is final. Wait with GET /v1/actions/{id}?wait=30s.";
     EmailTaken, "email_taken", CONFLICT, "Another person has this address",

@@ -268,12 +268,30 @@ pub struct Attempt {
     pub window: String,
     /// The digest of what was sent.
     pub request_digest: String,
+    /// Which worker has it, or had it; none where the server makes the call.
+    #[serde(default)]
+    pub lease: Option<Lease>,
+}
+
+/// The right of one worker to carry out one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Lease {
+    /// `key_…`
+    pub worker: String,
+    /// The name of the key at that time.
+    pub name: String,
+    /// From then on nothing that the worker says counts.
+    pub until: String,
+    /// Larger than that of every lease of the action before.
+    pub epoch: u64,
+    /// How often it was extended.
+    pub extensions: u32,
 }
 
 /// Why an action ended without success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Ended {
-    /// `target_refused`, `never_delivered`, `settled_as_not_done`, `rejected`, `expired`,
+    /// `target_refused`, `worker_failed`, `never_delivered`, `settled_as_not_done`, `rejected`, `expired`,
     /// `cancelled`, `replan_required`, or the code of a refusal.
     pub code: String,
     /// In words.

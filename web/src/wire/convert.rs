@@ -6,8 +6,8 @@ use holdpoint_engine::engine;
 use holdpoint_engine::time::Timestamp;
 
 use super::{
-    Action, Answered, Approval, Attempt, Caller, Difference, Doubt, Ended, Header, Json, Need,
-    Request, Snapshot, Vote,
+    Action, Answered, Approval, Attempt, Caller, Difference, Doubt, Ended, Header, Json, Lease,
+    Need, Request, Snapshot, Vote,
 };
 
 impl Action {
@@ -46,7 +46,9 @@ impl Action {
 fn result(phase: &Phase) -> Option<Json> {
     match phase {
         Phase::Succeeded { result } => Some(Json::of(result)),
-        Phase::Failed(FailReason::TargetRefused { answer }) => Some(Json::of(answer)),
+        Phase::Failed(
+            FailReason::TargetRefused { answer } | FailReason::WorkerFailed { answer },
+        ) => Some(Json::of(answer)),
         Phase::Failed(FailReason::NeverDelivered { .. } | FailReason::SettledAsNotDone { .. })
         | Phase::Staged
         | Phase::Approved { .. }
@@ -72,6 +74,11 @@ fn ended(phase: &Phase) -> Option<Ended> {
         Phase::Failed(FailReason::TargetRefused { .. }) => (
             "target_refused",
             "the target said no; its answer is the result".into(),
+            None,
+        ),
+        Phase::Failed(FailReason::WorkerFailed { .. }) => (
+            "worker_failed",
+            "the worker is certain that nothing happened; its reason is the result".into(),
             None,
         ),
         Phase::Failed(FailReason::NeverDelivered { message }) => {
@@ -231,6 +238,19 @@ impl From<&core::Attempt> for Attempt {
             note: attempt.note.clone(),
             window: attempt.window.name().into(),
             request_digest: attempt.request_digest.to_string(),
+            lease: attempt.lease.as_ref().map(Into::into),
+        }
+    }
+}
+
+impl From<&core::Lease> for Lease {
+    fn from(lease: &core::Lease) -> Self {
+        Self {
+            worker: lease.worker.id.clone(),
+            name: lease.worker.name.clone(),
+            until: lease.until.rfc3339(),
+            epoch: lease.epoch,
+            extensions: lease.extensions,
         }
     }
 }

@@ -8,6 +8,7 @@ mod action;
 mod convert;
 mod history;
 mod people;
+mod work;
 
 use std::fmt;
 
@@ -19,14 +20,15 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 pub use action::{
-    Action, Answered, Approval, Attempt, Caller, Decision, Difference, Doubt, Ended, Header, List,
-    Need, Reason, Request, Settlement, Snapshot, Submission, Submitted, Vote,
+    Action, Answered, Approval, Attempt, Caller, Decision, Difference, Doubt, Ended, Header, Lease,
+    List, Need, Reason, Request, Settlement, Snapshot, Submission, Submitted, Vote,
 };
 pub use history::{Event, Events, Receipt, RecordRef};
 pub use people::{
     Key, KeyCreated, Keys, NewKey, NewPassword, NewPerson, People, Person, PersonChange, Session,
     SignIn, Tool, Tools,
 };
+pub use work::{Work, WorkClaim, WorkDone, WorkHeartbeat, WorkLease, WorkReport};
 
 /// JSON as text, byte for byte.
 #[derive(Clone)]

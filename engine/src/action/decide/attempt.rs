@@ -2,8 +2,7 @@
 
 use super::{backoff, next_try};
 use crate::action::command::{AttemptOutcome, Finding};
-use crate::action::event::ReplanReason;
-use crate::action::{Action, Event, Phase, Refusal, SafetyClass};
+use crate::action::{Action, Attempt, Event, Phase, Refusal, ReplanReason, SafetyClass};
 use crate::canon::CanonicalJson;
 use crate::limits::INCONCLUSIVE_CHECKS_MAX;
 use crate::seeded::Bug;
@@ -26,12 +25,28 @@ pub(super) fn record(
             status: action.status(),
         });
     };
+    if last.lease.is_some() {
+        // Only whoever holds the lease says how it ended (invariant I12).
+        return Err(Refusal::OutOfPlace {
+            status: action.status(),
+        });
+    }
     let is_late = action.phase != Phase::Executing || attempt != last.number;
     if is_late && !Bug::ResultAfterFinal.is_on() {
         return Ok(late(attempt, outcome, at).into_iter().collect());
     }
-    let terms = &action.proposal.terms;
-    Ok(vec![match outcome {
+    Ok(vec![ended(action, last, outcome, at)])
+}
+
+/// What the end of the attempt on its way means for the action.
+pub(super) fn ended(
+    action: &Action,
+    last: &Attempt,
+    outcome: AttemptOutcome,
+    at: Timestamp,
+) -> Event {
+    let (terms, attempt) = (&action.proposal.terms, last.number);
+    match outcome {
         AttemptOutcome::Done {
             http_status,
             result,
@@ -85,7 +100,7 @@ pub(super) fn record(
             next_check: terms.can_check.then(|| at.plus_ms(terms.settle_ms)),
             at,
         },
-    }])
+    }
 }
 
 /// A late answer that says something, as evidence.

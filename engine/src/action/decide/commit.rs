@@ -2,8 +2,9 @@
 
 use super::{backoff, expiry, next_try};
 use crate::action::command::Revalidation;
-use crate::action::event::ReplanReason;
-use crate::action::{Action, Difference, Event, Phase, Refusal, SafetyClass, Snapshot, Status};
+use crate::action::{
+    Action, Difference, Event, Phase, Refusal, ReplanReason, SafetyClass, Snapshot, Status, Worker,
+};
 use crate::approval::{self, Requirement, Tally};
 use crate::time::Timestamp;
 
@@ -30,10 +31,18 @@ pub(super) fn defer(
     }])
 }
 
-/// Records the commit, or what stands against it.
+/// Who is to have the attempt, and for how long, in milliseconds.
+pub(super) struct LeaseWish {
+    pub(super) worker: Worker,
+    pub(super) lease_ms: u64,
+}
+
+/// Records the commit, or what stands against it. What a worker pulls is committed for a worker
+/// only, with its lease in the same append (invariant I12), and anything else never.
 pub(super) fn commit(
     action: &Action,
     found: Revalidation,
+    lease: Option<LeaseWish>,
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
     let run_at = waiting(action)?;
@@ -55,20 +64,52 @@ pub(super) fn commit(
             at,
         }]);
     };
-    Ok(vec![Event::CommitRecorded {
-        attempt: u32::try_from(action.attempts.len())
-            .unwrap_or(u32::MAX)
-            .saturating_add(1),
+    if lease.is_some() != action.is_pulled() {
+        return Err(Refusal::OutOfPlace {
+            status: action.status(),
+        });
+    }
+    let attempt = u32::try_from(action.attempts.len())
+        .unwrap_or(u32::MAX)
+        .saturating_add(1);
+    let send_ms = lease
+        .as_ref()
+        .map_or(proposal.terms.timeout_ms, |lease| lease.lease_ms);
+    let until = at.plus_ms(send_ms);
+    let mut events = vec![Event::CommitRecorded {
+        attempt,
         digest: proposal.digest,
         approved_by: approvers(action),
         tool_digest,
         request_digest: request.digest,
         revalidated: found.snapshot,
         idempotency_key: proposal.idempotency_key.clone(),
-        send_deadline: at.plus_ms(proposal.terms.timeout_ms),
+        send_deadline: until,
         window: found.window,
         at,
-    }])
+    }];
+    events.extend(lease.map(|lease| Event::LeaseGranted {
+        attempt,
+        worker: lease.worker,
+        epoch: next_epoch(action, at),
+        until,
+        at,
+    }));
+    Ok(events)
+}
+
+/// Larger than every epoch before, and not one that a log which was set back would give again.
+fn next_epoch(action: &Action, at: Timestamp) -> u64 {
+    let before = action
+        .attempts
+        .iter()
+        .filter_map(|attempt| attempt.lease.as_ref())
+        .map(|lease| lease.epoch)
+        .max()
+        .unwrap_or(0);
+    u64::try_from(at.0)
+        .unwrap_or(0)
+        .max(before.saturating_add(1))
 }
 
 /// When an action that waits for its call may be called; refuses any other.

@@ -3,6 +3,7 @@
 mod attempt;
 mod commit;
 mod people;
+mod work;
 
 use super::{Action, Command, Event, Phase, Refusal, SafetyClass};
 use crate::time::Timestamp;
@@ -67,6 +68,10 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
             | Command::ReachDeadline { .. }
             | Command::Defer { .. }
             | Command::Commit { .. }
+            | Command::Claim { .. }
+            | Command::Heartbeat { .. }
+            | Command::Report { .. }
+            | Command::ReachLeaseEnd { .. }
             | Command::Record { .. }
             | Command::Check { .. }
             | Command::Settle { .. },
@@ -107,7 +112,23 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
         } => people::settle(action, by, happened, reason, at),
         Command::ReachDeadline { at } => Ok(expiry(action, at).into_iter().collect()),
         Command::Defer { message, at } => commit::defer(action, message, at),
-        Command::Commit { revalidation, at } => commit::commit(action, revalidation, at),
+        Command::Commit { revalidation, at } => commit::commit(action, revalidation, None, at),
+        Command::Claim {
+            revalidation,
+            worker,
+            lease_ms,
+            at,
+        } => {
+            let lease = commit::LeaseWish { worker, lease_ms };
+            commit::commit(action, revalidation, Some(lease), at)
+        }
+        Command::Heartbeat {
+            holder,
+            lease_ms,
+            at,
+        } => work::heartbeat(action, &holder, lease_ms, at),
+        Command::Report { holder, report, at } => work::report(action, &holder, report, at),
+        Command::ReachLeaseEnd { at } => Ok(work::lease_end(action, at).into_iter().collect()),
         Command::Record {
             attempt,
             outcome,

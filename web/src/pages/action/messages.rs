@@ -71,9 +71,11 @@ fn what_now(action: &Action, now: Timestamp) -> String {
         Phase::Failed(FailReason::SettledAsNotDone { .. }) => {
             "It is recorded as failed: a person says that it did not happen.".into()
         }
-        Phase::Failed(FailReason::TargetRefused { .. } | FailReason::NeverDelivered { .. }) => {
-            "It failed: it certainly did not happen.".into()
-        }
+        Phase::Failed(
+            FailReason::TargetRefused { .. }
+            | FailReason::WorkerFailed { .. }
+            | FailReason::NeverDelivered { .. },
+        ) => "It failed: it certainly did not happen.".into(),
         Phase::Rejected { .. } => "It is rejected. Nothing was sent.".into(),
         Phase::Expired => "It has expired. Nothing was sent.".into(),
         Phase::Cancelled { .. } => "It is cancelled. Nothing was sent.".into(),

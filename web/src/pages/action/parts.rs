@@ -55,9 +55,17 @@ pub(super) struct AttemptView {
     pub(super) started: When,
     pub(super) ended: Option<When>,
     pub(super) result: &'static str,
+    pub(super) lease: Option<LeaseView>,
     pub(super) http_status: Option<u16>,
     pub(super) window: &'static str,
     pub(super) note: Option<Shown>,
+}
+
+/// Which worker has, or had, an attempt.
+pub(super) struct LeaseView {
+    pub(super) worker: Shown,
+    pub(super) until: When,
+    pub(super) extensions: u32,
 }
 
 pub(super) struct EventView {
@@ -170,6 +178,12 @@ pub(super) fn status_note(phase: &Phase, names: &Names) -> Option<Shown> {
 pub(super) fn fail_rows(reason: &FailReason) -> Vec<Row> {
     match reason {
         FailReason::TargetRefused { answer } => vec![value_row("the target refused", answer)],
+        FailReason::WorkerFailed { answer } => {
+            vec![value_row(
+                "the worker is certain that nothing happened",
+                answer,
+            )]
+        }
         FailReason::NeverDelivered { message } => vec![text_row("never delivered", message)],
         FailReason::SettledAsNotDone { reason } => {
             vec![text_row("settled as not done", reason)]
@@ -186,11 +200,17 @@ pub(super) fn attempts(action: &Action, now: Timestamp) -> Vec<AttemptView> {
             started: When::new(attempt.started_at, now),
             ended: attempt.ended_at.map(|at| When::new(at, now)),
             result: match attempt.result {
+                None if attempt.lease.is_some() => "a worker has it",
                 None => "on its way",
                 Some(AttemptResult::Done) => "took effect",
                 Some(AttemptResult::NotDone) => "certainly did not take effect",
                 Some(AttemptResult::Unknown) => "may or may not have taken effect",
             },
+            lease: attempt.lease.as_ref().map(|lease| LeaseView {
+                worker: Shown::line(&format!("{} ({})", lease.worker.name, lease.worker.id)),
+                until: When::new(lease.until, now),
+                extensions: lease.extensions,
+            }),
             http_status: attempt.http_status,
             window: attempt.window.name(),
             note: attempt.note.as_deref().map(Shown::block),

@@ -277,9 +277,27 @@ pub(in crate::pages) fn describe(event: &Event, names: &Names) -> Words {
             evidence,
             ..
         } => Words::say(format!(
-            "An answer to attempt {attempt} came after its outcome was recorded; kept, changes nothing"
+            "An answer to attempt {attempt} did not settle it, or came after it was settled; kept, changes nothing"
         ))
         .status(*http_status)
         .json("answer", evidence),
+        Event::LeaseGranted {
+            attempt,
+            worker,
+            until,
+            epoch,
+            ..
+        } => Words::say(format!("A worker has attempt {attempt}"))
+            .fact("worker", &format!("{} ({})", worker.name, worker.id))
+            .fact("has it until", &until.rfc3339())
+            .fact("epoch", &epoch.to_string()),
+        Event::LeaseExtended { attempt, until, .. } => Words::say(format!(
+            "The worker is still at attempt {attempt}, and has it until {}",
+            until.rfc3339()
+        )),
+        Event::WorkReported {
+            attempt, report, ..
+        } => Words::say(format!("The worker reported on attempt {attempt}"))
+            .digest("report", Some(report)),
     }
 }

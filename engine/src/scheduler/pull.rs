@@ -1,0 +1,266 @@
+//! Work for services that ask for it. To give work out is to commit it: what was approved is compared
+//! with the world, and commit record and lease are one append (invariants I3 and I12).
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use holdpoint_storage::{Direction, ScanRange};
+
+use super::work::{ENGINE, Sender, Step, Work};
+use crate::action::{Action, ActionId, AttemptOutcome, Command, Holder, Phase, WorkReport, Worker};
+use crate::canon::Digest;
+use crate::engine::observe;
+use crate::limits::{LEASE_MS_MAX, LEASE_MS_MIN};
+use crate::store::CommitError;
+use crate::store::index::{self, NEVER, WorkKey};
+use crate::target::CommitPermit;
+use crate::time::Timestamp;
+
+/// How many entries of a tool are read at once.
+const PAGE: usize = 64;
+
+/// How often an action is looked at again because it changed in the meantime.
+const CONFLICTS_MAX: u32 = 32;
+
+/// What a look for work came to.
+pub(crate) enum Pulled {
+    /// This is the worker's now.
+    Work(Box<CommitPermit>),
+    /// There is nothing now; when there may be, as far as is known.
+    Nothing {
+        /// [`NEVER`] where nothing waits.
+        next: Timestamp,
+    },
+}
+
+impl Work {
+    /// Gives one thing to a worker: what has been ready longest, of any of these tools.
+    pub(crate) async fn pull(
+        &self,
+        tools: &[String],
+        worker: &Worker,
+        lease_ms: Option<u64>,
+    ) -> Result<Pulled, CommitError> {
+        let now = self.store.time.now();
+        let mut above: HashMap<&str, Vec<u8>> = HashMap::new();
+        loop {
+            let mut ready = Vec::new();
+            for tool in tools {
+                let last = above.get(tool.as_str()).map(Vec::as_slice);
+                let page = self.ready(tool, last, now)?;
+                if let Some(last) = page.last() {
+                    above.insert(tool, last.bytes());
+                }
+                ready.extend(page);
+            }
+            if ready.is_empty() {
+                break;
+            }
+            ready.sort_by_key(|key| (key.due, key.id));
+            for key in &ready {
+                let Some(hand) = self.store.board.take(key.id, &key.tool) else {
+                    continue;
+                };
+                let given = self.give(key.id, worker, lease_ms).await;
+                hand.done();
+                if let Some(permit) = given? {
+                    return Ok(Pulled::Work(Box::new(permit)));
+                }
+            }
+        }
+        let mut next = NEVER;
+        for tool in tools {
+            next = next.min(self.next_of(tool, now)?);
+        }
+        Ok(Pulled::Nothing { next })
+    }
+
+    /// What of a tool may be pulled now, in order.
+    fn ready(
+        &self,
+        tool: &str,
+        above: Option<&[u8]>,
+        now: Timestamp,
+    ) -> Result<Vec<WorkKey>, CommitError> {
+        let end = index::work_after(tool, now);
+        self.scan(tool, above, Some(&end), PAGE)
+    }
+
+    /// When something of a tool may be pulled next.
+    fn next_of(&self, tool: &str, now: Timestamp) -> Result<Timestamp, CommitError> {
+        let end = index::work_after(tool, now);
+        let next = self.scan(tool, Some(&end), None, 1)?;
+        Ok(next.first().map_or(NEVER, |key| key.due))
+    }
+
+    fn scan(
+        &self,
+        tool: &str,
+        above: Option<&[u8]>,
+        below: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<WorkKey>, CommitError> {
+        let prefix = index::work_of(tool);
+        let range = ScanRange {
+            prefix: &prefix,
+            above,
+            below,
+        };
+        let entries = self
+            .store
+            .log
+            .scan(index::WORK, range, limit, Direction::Forward)
+            .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
+        let keys = entries.iter();
+        Ok(keys
+            .filter_map(|(key, value)| WorkKey::parse(key, value))
+            .collect())
+    }
+
+    /// Commits one action for a worker, where nothing stands against it.
+    async fn give(
+        &self,
+        id: ActionId,
+        worker: &Worker,
+        lease_ms: Option<u64>,
+    ) -> Result<Option<CommitPermit>, CommitError> {
+        for _ in 0..CONFLICTS_MAX {
+            match self.claim(id, worker, lease_ms).await? {
+                Step::Rest => return Ok(None),
+                Step::Again => tokio::task::yield_now().await,
+                Step::Send(permit) => return Ok(self.in_time(*permit).await),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn claim(
+        &self,
+        id: ActionId,
+        worker: &Worker,
+        lease_ms: Option<u64>,
+    ) -> Result<Step, CommitError> {
+        if self.store.stop.may_begin().is_err() {
+            return Ok(Step::Rest);
+        }
+        let Some(view) = self.store.load(id)? else {
+            return Ok(Step::Rest);
+        };
+        let now = self.store.time.now();
+        let action = &view.action;
+        if action.deadline().is_some_and(|deadline| deadline <= now) {
+            let wish = |at| Command::ReachDeadline { at };
+            return self.commit(view, ENGINE, wish).await;
+        }
+        match action.phase {
+            Phase::Approved { run_at, .. } | Phase::Accepted { run_at }
+                if run_at <= now && action.is_pulled() =>
+            {
+                let lease_ms = lease_ms.unwrap_or_else(|| lease_of(action));
+                let sender = Sender::Worker { worker, lease_ms };
+                self.attempt(view, &sender).await
+            }
+            Phase::Staged
+            | Phase::Approved { .. }
+            | Phase::Accepted { .. }
+            | Phase::Executing
+            | Phase::Unknown { .. }
+            | Phase::Succeeded { .. }
+            | Phase::Failed(_)
+            | Phase::Rejected { .. }
+            | Phase::Expired
+            | Phase::Cancelled { .. }
+            | Phase::Refused(_)
+            | Phase::ReplanRequired { .. } => Ok(Step::Rest),
+        }
+    }
+
+    /// The permit, unless the approval ended while the commit record became durable (invariant I9).
+    async fn in_time(&self, permit: CommitPermit) -> Option<CommitPermit> {
+        let deadline = permit.action().deadline();
+        if deadline.is_some_and(|deadline| deadline <= self.store.time.now()) {
+            self.give_back(permit, "the approval ended before a worker could have it")
+                .await;
+            return None;
+        }
+        Some(permit)
+    }
+
+    /// Takes back what no worker has seen: certainly nothing was done about it.
+    pub(crate) async fn give_back(&self, permit: CommitPermit, why: &str) {
+        let Some(holder) = holder_of(&permit) else {
+            return;
+        };
+        let id = permit.action().id;
+        let outcome = AttemptOutcome::NotDelivered {
+            message: why.to_owned(),
+        };
+        let class = permit.action().proposal.class;
+        observe::execution(class, &outcome, Duration::ZERO);
+        let report = WorkReport {
+            outcome,
+            digest: Digest::of(why.as_bytes()),
+            evidence: None,
+        };
+        let wish = |at| Command::Report {
+            holder: holder.clone(),
+            report: report.clone(),
+            at,
+        };
+        if let Err(error) = self.store.act(id, ENGINE, wish).await {
+            tracing::error!(
+                action.id = %id,
+                error = &error as &dyn std::error::Error,
+                "{id} could not be taken back from a worker that never had it; it is unknown when \
+                 its lease ends"
+            );
+        }
+    }
+
+    /// Ends what can never be pulled again, since its tool is another one now. Nobody would ask for
+    /// it, so that it would wait in silence (invariant I27).
+    pub(crate) async fn end_changed(&self) {
+        let mut above: Option<Vec<u8>> = None;
+        loop {
+            let range = ScanRange {
+                above: above.as_deref(),
+                ..ScanRange::default()
+            };
+            let log = &self.store.log;
+            let entries = match log.scan(index::WORK, range, PAGE, Direction::Forward) {
+                Ok(entries) => entries,
+                Err(error) => return tracing::error!(%error, "what is to be pulled cannot be read"),
+            };
+            let Some((last, _)) = entries.last() else {
+                return;
+            };
+            above = Some(last.clone());
+            for key in entries
+                .iter()
+                .filter_map(|(key, value)| WorkKey::parse(key, value))
+            {
+                let tool = self.registry.get(&key.tool);
+                if tool.is_none_or(|tool| tool.digest != key.tool_digest) {
+                    self.advance(key.id).await;
+                }
+            }
+        }
+    }
+}
+
+/// How long a lease is where the worker asks for no other length, in milliseconds: the time limit of
+/// the tool, within the bounds of a lease.
+pub(crate) fn lease_of(action: &Action) -> u64 {
+    let timeout = action.proposal.terms.timeout_ms;
+    timeout.clamp(LEASE_MS_MIN, LEASE_MS_MAX)
+}
+
+/// The lease that the permit stands for.
+fn holder_of(permit: &CommitPermit) -> Option<Holder> {
+    let lease = permit.lease()?;
+    Some(Holder {
+        attempt: permit.attempt(),
+        worker: lease.worker.id.clone(),
+        epoch: lease.epoch,
+    })
+}
