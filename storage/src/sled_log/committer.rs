@@ -20,6 +20,7 @@ use super::group::{Group, Refusal, Tails, Write};
 use super::keys::Tip;
 use super::mark::Mark;
 use super::view::View;
+use super::waker::Waker;
 use crate::batch::Batch;
 use crate::log::{AppendError, Appended};
 use crate::record::Position;
@@ -54,6 +55,7 @@ pub(super) struct Committer {
     pub(super) store: Arc<Store>,
     pub(super) view: Arc<View>,
     pub(super) counters: Arc<Counters>,
+    pub(super) waker: Waker,
     pub(super) mark: Mark,
     pub(super) tip: Tip,
     pub(super) tails: Tails,
@@ -122,6 +124,7 @@ impl Committer {
 
     fn commit(&mut self, batches: Vec<Batch>) -> Vec<Answer> {
         let count = batches.len();
+        let _watched = self.waker.begin();
         // sled panics where it meets what cannot be; the tree is not to be trusted after that.
         let committed = catch_unwind(AssertUnwindSafe(|| self.try_commit(batches)))
             .unwrap_or_else(|_| Err(Fault::Corrupt("the store gave up in an append".to_owned())));
@@ -185,10 +188,12 @@ impl Committer {
         let Self {
             store,
             view,
+            waker,
             mark,
             publish,
             ..
         } = self;
+        let watched = waker.begin();
         let flushed = catch_unwind(AssertUnwindSafe(|| store.db.flush().map_err(Fault::from)));
         let last = [
             flushed.is_ok_and(|done| done.is_ok()),
@@ -198,6 +203,8 @@ impl Committer {
         if last.contains(&false) {
             warn!("closing the log: the last sync failed; what was acknowledged is safe");
         }
+        drop(watched);
+        drop(waker);
         drop(publish);
         drop(view.close());
         // The last reference closes the tree, then gives back the lock.

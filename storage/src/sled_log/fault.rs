@@ -3,9 +3,15 @@
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use super::values::ValueError;
 use crate::log::ReadError;
+
+/// The name of the threads on which the store is opened, checked and closed. sled panics there
+/// on some kinds of damage and where its last sync fails; that is told in words, so a panic hook may
+/// keep silent.
+pub const OPENING_THREAD: &str = "holdpoint-opening";
 
 /// A key of the tree in words.
 pub(super) fn place(key: &[u8]) -> String {
@@ -65,6 +71,14 @@ impl From<ValueError> for Fault {
             ValueError::Broken(reason) => Self::Corrupt(reason.to_owned()),
         }
     }
+}
+
+/// Runs it on a thread called [`OPENING_THREAD`]; the inner error is a panic.
+pub(super) fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<thread::Result<T>> {
+    let thread = thread::Builder::new().name(OPENING_THREAD.to_owned());
+    Ok(thread.spawn(work)?.join())
 }
 
 /// Runs a read; sled panics on some kinds of damage, which is an answer too.

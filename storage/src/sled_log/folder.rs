@@ -10,11 +10,13 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use tracing::{info, warn};
 
 use super::SledOptions;
+use super::fault::apart;
 use crate::log::OpenError;
 use crate::seeded::Bug;
 
@@ -23,6 +25,9 @@ pub(super) const FORMAT: u32 = 1;
 
 /// Opening needs about this much room to write down what it learns.
 const OPENING_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How much is read at a time where a file is only read to see that it can be.
+const READ_BYTES: usize = 1024 * 1024;
 
 const LOCK: &str = "lock";
 /// The number of a process and a line end fit well.
@@ -113,6 +118,29 @@ impl Folder {
         Ok(())
     }
 
+    /// Reads all files of the store once, so that a device that cannot read them says so now. While
+    /// sled opens, it takes a failed read for the end of what was written, and overwrites what follows.
+    pub(super) fn read_through(&self) -> io::Result<()> {
+        let mut bytes = vec![0; READ_BYTES];
+        for entry in fs::read_dir(self.store())? {
+            let path = entry?.path();
+            if path.is_file() {
+                let mut file = File::open(path)?;
+                while file.read(&mut bytes)? != 0 {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens sled's file a second time, to sync it. Before sled does: the system tells of a failed
+    /// sync on each descriptor that was open by then, and sled keeps some of that to itself.
+    pub(super) fn open_file(&self) -> io::Result<File> {
+        fs::create_dir_all(self.store())?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        options.open(self.store().join("db"))
+    }
+
     /// Writes the marker whole or not at all.
     pub(super) fn write_marker(&self, state: State) -> io::Result<()> {
         let word = match state {
@@ -176,16 +204,48 @@ impl Drop for Folder {
     }
 }
 
+/// The tree of sled, which is let go of without a panic.
+///
+/// sled syncs its file once more when the last reference goes, and panics where that fails. By then
+/// an error has been told to whoever has to know, and what was acknowledged is safe; so whoever
+/// happens to hold the last reference, a reader perhaps, must not be ended by it.
+pub(super) struct Tree(Option<sled::Db>);
+
+impl Tree {
+    pub(super) fn new(db: sled::Db) -> Self {
+        Self(Some(db))
+    }
+}
+
+impl Deref for Tree {
+    type Target = sled::Db;
+
+    fn deref(&self) -> &sled::Db {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let db = self.0.take();
+        // Quietly, on the thread whose panics are told in words.
+        let closed = apart(move || drop(db));
+        if !closed.is_ok_and(|ended| ended.is_ok()) {
+            warn!("closing the store: its last sync failed; what was acknowledged is safe");
+        }
+    }
+}
+
 /// An open store in its folder. Dropping it closes the files, then frees the folder.
 pub(super) struct Store {
-    pub(super) db: sled::Db,
+    pub(super) db: Tree,
     /// sled's file again: its own flush does not reach the device.
     file: File,
     folder: Folder,
 }
 
 impl Store {
-    pub(super) fn new(db: sled::Db, file: File, folder: Folder) -> Self {
+    pub(super) fn new(db: Tree, file: File, folder: Folder) -> Self {
         Self { db, file, folder }
     }
 

@@ -8,6 +8,7 @@
 //! * `keys`, `values`: what is in the tree. No stored value is longer than 7 KiB.
 //! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
 //! * `view`: readers see the durable state only.
+//! * `waker`: where a write of sled fails, it lets the writer wait for ever; somebody wakes it.
 //! * `fault`: sled panics on some kinds of damage; that is caught and named.
 //! * `mark`, `open`: opening notices a lost end and refuses it in words.
 //!
@@ -23,6 +24,7 @@ mod mark;
 mod open;
 mod values;
 mod view;
+mod waker;
 
 use std::io;
 use std::path::Path;
@@ -34,10 +36,11 @@ use async_trait::async_trait;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::committer::{Committer, Counters, GROUP_MAX, Request};
+pub use self::fault::OPENING_THREAD;
 use self::group::Tails;
-pub use self::open::OPENING_THREAD;
 use self::open::Opened;
 use self::view::View;
+use self::waker::Waker;
 use crate::batch::Batch;
 use crate::bounds;
 use crate::log::{
@@ -102,10 +105,16 @@ impl SledLog {
         let (publish, durable) = watch::channel(tip.head.position);
         let (alive, ended) = watch::channel(());
         let (queue, requests) = mpsc::channel(GROUP_MAX);
+        let io = |source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let waker = Waker::start(Arc::clone(&store)).map_err(io)?;
         let committer = Committer {
             store,
             view: Arc::clone(&view),
             counters: Arc::clone(&counters),
+            waker,
             mark,
             tip,
             tails: Tails::default(),
@@ -117,10 +126,7 @@ impl SledLog {
             committer.run(requests);
             drop(alive);
         });
-        let committer = committer.map_err(|source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        let committer = committer.map_err(io)?;
         Ok(Self {
             queue: Mutex::new(Some(queue)),
             room: Arc::new(Semaphore::new(QUEUE_KIB_MAX as usize)),

@@ -1,6 +1,5 @@
 //! Opening: take the folder, open the store, and believe nothing before it was checked.
 
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -9,8 +8,8 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::SledOptions;
-use super::fault::{self, Fault};
-use super::folder::{Folder, State, Store, open_error};
+use super::fault::{self, Fault, apart};
+use super::folder::{Folder, State, Store, Tree, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
 use super::values;
@@ -23,10 +22,6 @@ use crate::seeded::Bug;
 /// How many records at the end of the log are read and checked at each start. All of them would
 /// take minutes on a large log: [`crate::verify`] does that.
 const CHECKED_RECORDS: u64 = 256;
-
-/// The name of the threads on which the store is opened and its end is checked. sled panics there on
-/// some kinds of damage; [`OpenError::Damaged`] tells of it, so a panic hook may keep silent.
-pub const OPENING_THREAD: &str = "holdpoint-opening";
 
 /// sled's threads may hold its file for a moment after a log was closed in this process.
 const CLOSING_TIME_MAX: Duration = Duration::from_secs(5);
@@ -50,14 +45,12 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
                 ));
             }
             folder.remove_unfinished_snapshots().map_err(io)?;
+            folder.read_through().map_err(io)?;
         }
     }
     folder.make_room_to_open().map_err(io)?;
+    let file = folder.open_file().map_err(io)?;
     let db = open_store(path, &folder, options)?;
-    let file = OpenOptions::new()
-        .write(true)
-        .open(folder.store().join("db"))
-        .map_err(io)?;
     let (mut mark, marked) = Mark::open(&folder.mark()).map_err(io)?;
     if state == State::Creating {
         folder.sync_creation().map_err(io)?;
@@ -70,7 +63,7 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
     let whole_check_max = options.whole_check_records_max;
     let checking = Arc::clone(&store);
     // On a thread of its own, because sled panics on some kinds of damage.
-    let checked = apart(path, move || check(&checking, marked, whole_check_max))?;
+    let checked = apart(move || check(&checking, marked, whole_check_max)).map_err(io)?;
     let tip = match checked {
         Ok(Ok(tip)) => tip,
         Ok(Err(Fault::Io(source))) => return Err(io(source)),
@@ -101,17 +94,18 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
     Ok(Opened { store, mark, tip })
 }
 
-fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sled::Db, OpenError> {
+fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<Tree, OpenError> {
     let config = sled::Config::new()
         .path(folder.store())
         .cache_capacity(options.cache_bytes)
         // Our own flush and sync are what counts; but only this thread frees old segments.
         .flush_every_ms(Some(500));
+    let io = |source| open_error(path, source);
     let start = Instant::now();
     loop {
         let config = config.clone();
-        let error = match apart(path, move || config.open())? {
-            Ok(Ok(db)) => return Ok(db),
+        let error = match apart(move || config.open()).map_err(io)? {
+            Ok(Ok(db)) => return Ok(Tree::new(db)),
             Ok(Err(error)) => error,
             Err(panic) => {
                 let words = fault::last_words(panic.as_ref());
@@ -133,21 +127,10 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<sle
                 )]
                 thread::sleep(Duration::from_millis(5));
             }
-            sled::Error::Io(source) => return Err(open_error(path, source)),
+            sled::Error::Io(source) => return Err(io(source)),
             other => return Err(damaged(path, fault::damage(&other))),
         }
     }
-}
-
-/// Runs it on a thread called [`OPENING_THREAD`]; the inner error is a panic.
-fn apart<T: Send + 'static>(
-    path: &Path,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<thread::Result<T>, OpenError> {
-    let thread = thread::Builder::new().name(OPENING_THREAD.to_owned());
-    let thread = thread.spawn(work);
-    let thread = thread.map_err(|source| open_error(path, source))?;
-    Ok(thread.join())
 }
 
 /// Where the log ends, once its end was found to be whole.
