@@ -39,38 +39,41 @@ async fn write(log: Arc<SledLog>, writer: u64) {
     let stream = StreamId::new(&name).expect("a name");
     let mut version = log.stream_version(&stream).expect("reads");
     loop {
-        // Every ninth is long enough to be split.
-        let length = if version % 9 == 8 { 20_000 } else { 300 };
-        let record = NewRecord {
-            time_ms: 1,
-            actor: "w".into(),
-            kind: "k".into(),
-            body: vec![u8::try_from(version % 256).expect("a byte"); length],
-        };
-        let append = StreamAppend {
-            stream: stream.clone(),
-            expected: version,
-            records: vec![record],
-        };
+        let done = log.append(batch(&stream, version)).await.expect("appends");
         version += 1;
-        let value = version.to_be_bytes().to_vec();
-        let put = IndexPut {
-            index: 1,
-            key: name.clone().into_bytes(),
-            value,
-        };
-        let batch = Batch {
-            streams: vec![append],
-            puts: vec![put],
-            ..Batch::default()
-        };
-        let done = log.append(batch).await.expect("appends");
         say(&format!("ack {writer} {version} {}", done.last));
     }
 }
 
+/// The next record of a writer whose stream is at a version, with the index entry that says so.
+pub(crate) fn batch(stream: &StreamId, version: u64) -> Batch {
+    // Every ninth is long enough to be split.
+    let length = if version % 9 == 8 { 20_000 } else { 300 };
+    let record = NewRecord {
+        time_ms: 1,
+        actor: "w".into(),
+        kind: "k".into(),
+        body: vec![u8::try_from(version % 256).expect("a byte"); length],
+    };
+    let append = StreamAppend {
+        stream: stream.clone(),
+        expected: version,
+        records: vec![record],
+    };
+    let put = IndexPut {
+        index: 1,
+        key: stream.as_str().as_bytes().to_vec(),
+        value: (version + 1).to_be_bytes().to_vec(),
+    };
+    Batch {
+        streams: vec![append],
+        puts: vec![put],
+        ..Batch::default()
+    }
+}
+
 /// One whole line to the parent, past the capture of the test harness.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     std::io::stderr()
         .write_all(format!("{line}\n").as_bytes())
         .expect("the parent listens");
@@ -110,28 +113,70 @@ pub(crate) fn note(line: &str, acknowledged: &mut Acknowledged) {
     acknowledged.insert(numbers[0], (numbers[1], numbers[2]));
 }
 
+/// What is wrong with a log that was opened again.
+#[derive(Debug)]
+pub(crate) enum Finding {
+    /// It does not open, and says why.
+    Refused(String),
+    /// It opens, and something that was acknowledged is not there, or was torn apart.
+    Lost(String),
+}
+
+/// Small, so that folders are copied fast and fit into memory.
+pub(crate) fn options() -> SledOptions {
+    SledOptions {
+        free_bytes_min: 0,
+        reserve_bytes: 64 * 1024,
+        ..SledOptions::default()
+    }
+}
+
 /// Opens the log again: all that was acknowledged is there, and nothing was torn apart.
 pub(crate) fn check(folder: &Path, acknowledged: &Acknowledged) {
-    let log = SledLog::open(folder, &SledOptions::default()).expect("opens after a kill");
-    verify_chain(&log, 0, u64::MAX).expect("the chain is whole");
+    if let Err(finding) = examine(folder, acknowledged) {
+        panic!("{}: {finding:?}", folder.display());
+    }
+}
+
+/// As [`check`], for who counts what it finds.
+pub(crate) fn examine(folder: &Path, acknowledged: &Acknowledged) -> Result<(), Finding> {
+    let log = SledLog::open(folder, &options()).map_err(|error| {
+        Finding::Refused(match std::error::Error::source(&error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        })
+    })?;
+    let lost = |what: String| Err(Finding::Lost(what));
+    if let Err(error) = verify_chain(&log, 0, u64::MAX) {
+        return lost(format!("the chain is broken: {error}"));
+    }
     for writer in 0..WRITERS {
         let name = format!("w/{writer}");
         let stream = StreamId::new(&name).expect("a name");
         let version = log.stream_version(&stream).expect("reads");
         if let Some((acked, position)) = acknowledged.get(&writer) {
-            assert!(
-                *acked <= version,
-                "writer {writer}: {acked} was acknowledged"
-            );
+            if version < *acked {
+                return lost(format!(
+                    "writer {writer}: {acked} was acknowledged, {version} are there"
+                ));
+            }
             let record = log
                 .read_stream(&stream, acked - 1, 1)
                 .expect("reads")
                 .remove(0);
-            assert_eq!((record.version, record.position), (*acked, *position));
+            if (record.version, record.position) != (*acked, *position) {
+                return lost(format!(
+                    "writer {writer}: version {acked} is not at {position}"
+                ));
+            }
         }
         // The index entry is in the same write as the record.
         let entry = log.get(1, name.as_bytes()).expect("reads");
-        let expected = (version != 0).then(|| version.to_be_bytes().to_vec());
-        assert_eq!(entry, expected, "writer {writer}");
+        if entry != (version != 0).then(|| version.to_be_bytes().to_vec()) {
+            return lost(format!(
+                "writer {writer}: at {version}, its entry is {entry:?}"
+            ));
+        }
     }
+    Ok(())
 }
