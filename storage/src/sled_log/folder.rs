@@ -10,13 +10,12 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use tracing::{info, warn};
 
 use super::SledOptions;
-use super::fault::apart;
+use super::tree::Tree;
 use crate::log::OpenError;
 use crate::seeded::Bug;
 
@@ -201,38 +200,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // Only so that nobody reads the name of a process that has let go; closing frees the lock.
         drop(self.lock.set_len(0));
-    }
-}
-
-/// The tree of sled, which is let go of without a panic.
-///
-/// sled syncs its file once more when the last reference goes, and panics where that fails. By then
-/// an error has been told to whoever has to know, and what was acknowledged is safe; so whoever
-/// happens to hold the last reference, a reader perhaps, must not be ended by it.
-pub(super) struct Tree(Option<sled::Db>);
-
-impl Tree {
-    pub(super) fn new(db: sled::Db) -> Self {
-        Self(Some(db))
-    }
-}
-
-impl Deref for Tree {
-    type Target = sled::Db;
-
-    fn deref(&self) -> &sled::Db {
-        self.0.as_ref().expect("it is there until it is dropped")
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        let db = self.0.take();
-        // Quietly, on the thread whose panics are told in words.
-        let closed = apart(move || drop(db));
-        if !closed.is_ok_and(|ended| ended.is_ok()) {
-            warn!("closing the store: its last sync failed; what was acknowledged is safe");
-        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
 //! * `view`: readers see the durable state only.
 //! * `waker`: where a write of sled fails, it lets the writer wait for ever; somebody wakes it.
-//! * `fault`: sled panics on some kinds of damage; that is caught and named.
+//! * `fault`, `tree`: sled panics on some kinds of damage, and in closing; that is caught and named.
 //! * `mark`, `open`: opening notices a lost end and refuses it in words.
 //!
 //! After an I/O error sled refuses to read what it has not cached, so reads may fail too until the
@@ -22,6 +22,7 @@ mod group;
 mod keys;
 mod mark;
 mod open;
+mod tree;
 mod values;
 mod view;
 mod waker;

@@ -9,9 +9,10 @@ use tracing::warn;
 
 use super::SledOptions;
 use super::fault::{self, Fault, apart};
-use super::folder::{Folder, State, Store, Tree, open_error};
+use super::folder::{Folder, State, Store, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
+use super::tree::Tree;
 use super::values;
 use super::view::decode;
 use crate::chain::Head;
