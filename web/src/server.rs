@@ -34,7 +34,7 @@ use crate::state::AppState;
 /// Everything that is answered, with every layer: for [`serve`], and for tests without a socket.
 pub fn router(state: AppState) -> Router {
     Router::new()
-        .merge(api::routes().0)
+        .merge(api::routes())
         .merge(pages::router())
         .fallback(not_found)
         .layer(DefaultBodyLimit::max(limits::BODY_BYTES_MAX))

@@ -10,9 +10,7 @@ use http::Uri;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 use tower_http::csrf::CsrfLayer;
-use utoipa::openapi::OpenApi;
 
-use crate::api;
 use crate::edge::{self, RequestIds};
 use crate::limits;
 use crate::rate::RateLimits;
@@ -118,7 +116,6 @@ pub struct AppState {
     pub(crate) rates: Arc<RateLimits>,
     pub(crate) request_ids: Arc<RequestIds>,
     pub(crate) csrf: CsrfLayer,
-    pub(crate) openapi: Arc<OpenApi>,
     pub(crate) metrics: Option<PrometheusHandle>,
 }
 
@@ -131,7 +128,6 @@ impl AppState {
             rates: Arc::new(RateLimits::new(config.requests_per_second)),
             csrf: edge::csrf(&config),
             config: Arc::new(config),
-            openapi: Arc::new(api::openapi()),
             request_ids: Arc::new(RequestIds::new()),
             stopping: CancellationToken::new(),
             metrics,

@@ -73,6 +73,7 @@ async fn recover_later(store: Arc<Store>, mut left: Vec<ActionId>) {
                 left.pop();
             }
             Err(CommitError::Full(_)) => tokio::select! {
+                biased;
                 () = store.stop.reached() => return,
                 () = tokio::time::sleep(ROOM_WAIT) => {}
             },

@@ -13,6 +13,8 @@ use crate::time::{Clock, Timestamp};
 /// that a clock that was set back lengthens no deadline and holds up nothing that is due.
 pub(crate) struct EngineTime {
     clock: Arc<dyn Clock>,
+    /// When this process began to count, where it has a steady clock to count by.
+    counts_from: Option<Timestamp>,
     anchor: Mutex<Anchor>,
 }
 
@@ -69,13 +71,17 @@ impl EngineTime {
                 behind.as_secs()
             );
         }
+        let (at, steady) = (log_time.max(clock.now()), clock.steady());
         let anchor = Mutex::new(Anchor {
-            // The time that the process was not there is no step.
-            at: log_time.max(clock.now()),
-            steady: clock.steady(),
+            at,
+            steady,
             steps: VecDeque::new(),
         });
-        Self { clock, anchor }
+        Self {
+            clock,
+            counts_from: steady.map(|_| at),
+            anchor,
+        }
     }
 
     /// Now; never earlier than any answer before.
@@ -87,16 +93,19 @@ impl EngineTime {
         anchor.now(self.clock.as_ref())
     }
 
-    /// `start` and what has really passed since then: now, less what the clock was set forward in
-    /// between. For what must not be believed too early.
+    /// `start` and what has really passed since then, as far as this process can tell: now, less what
+    /// the clock was set forward in between, and less what lies before this process, in which the
+    /// clock may have been set by any amount. For what must not be believed too early.
     pub(crate) fn proven_since(&self, start: Timestamp) -> Timestamp {
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         let now = anchor.now(self.clock.as_ref());
         let steps = anchor.steps.iter().filter(|(at, _)| start <= *at);
         let stepped: Duration = steps.map(|(_, step)| *step).sum();
+        let before = self.counts_from.map(|from| from.since(start));
+        let unproven = stepped.saturating_add(before.unwrap_or_default());
         Timestamp(
             now.0
-                .saturating_sub(i64::try_from(stepped.as_millis()).unwrap_or(i64::MAX)),
+                .saturating_sub(i64::try_from(unproven.as_millis()).unwrap_or(i64::MAX)),
         )
     }
 }
@@ -178,6 +187,20 @@ mod tests {
         assert_eq!(time.now(), Timestamp(i64::MAX));
         let time = EngineTime::new(hands, Timestamp(i64::MIN));
         assert_eq!(time.now(), Timestamp(i64::from(u32::MAX)));
+    }
+
+    #[test]
+    fn i10_a_clock_that_was_set_forward_while_no_process_ran_proves_nothing() {
+        let hands = Arc::new(Hands::default());
+        hands.step(1_000_000);
+        let start = EngineTime::new(hands.clone(), Timestamp(0)).now();
+        hands.step(86_400_000);
+        let time = EngineTime::new(hands.clone(), start);
+        assert_eq!(time.proven_since(start), start);
+        hands.pass(2_000);
+        assert_eq!(time.proven_since(start), start.plus_ms(2_000));
+        hands.step(5_000);
+        assert_eq!(time.proven_since(start), start.plus_ms(2_000));
     }
 
     #[test]

@@ -2,14 +2,12 @@
 //! nothing from anywhere else.
 
 use askama::Template;
-use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::{OpenApi, PathItem, Ref, RefOr, Schema};
 
 use crate::problem::{Code, Problem};
-use crate::state::AppState;
 
 const STYLE: &str = include_str!("docs.css");
 
@@ -76,8 +74,8 @@ struct Explained {
     get, path = "/docs", tag = "operations", operation_id = "docs",
     responses((status = 200, description = "A page", body = String, content_type = "text/html"))
 )]
-pub(super) async fn page(State(state): State<AppState>) -> Result<Response, Problem> {
-    let api = &state.openapi;
+pub(super) async fn page() -> Result<Response, Problem> {
+    let api = super::openapi();
     let page = ApiPage {
         title: &api.info.title,
         about: api.info.description.as_deref().unwrap_or_default(),

@@ -19,6 +19,8 @@ mod votes;
 mod wait;
 mod work;
 
+use std::sync::LazyLock;
+
 use axum::Router;
 use utoipa::OpenApi as _;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -54,8 +56,21 @@ pub(crate) use params::Params;
 )]
 struct Description;
 
-/// The routes, and the document that describes them.
-pub(crate) fn routes() -> (Router<AppState>, OpenApi) {
+/// The routes, and the document that describes them: the same for every server of a process, and
+/// too dear to be made more than once.
+static ROUTES: LazyLock<(Router<AppState>, OpenApi)> = LazyLock::new(make);
+
+/// The routes.
+pub(crate) fn routes() -> Router<AppState> {
+    ROUTES.0.clone()
+}
+
+/// The document that describes the API (OpenAPI 3.1).
+pub fn openapi() -> &'static OpenApi {
+    &ROUTES.1
+}
+
+fn make() -> (Router<AppState>, OpenApi) {
     let mut description = Description::openapi();
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
@@ -94,9 +109,4 @@ pub(crate) fn routes() -> (Router<AppState>, OpenApi) {
         .routes(routes!(docs::problems))
         .routes(routes!(docs::style))
         .split_for_parts()
-}
-
-/// The document that describes the API (OpenAPI 3.1).
-pub fn openapi() -> OpenApi {
-    routes().1
 }

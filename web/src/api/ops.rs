@@ -103,6 +103,6 @@ fn reads_metrics(by: &Principal) -> bool {
     get, path = "/openapi.json", tag = "operations", operation_id = "openapi",
     responses((status = 200, description = "The API in OpenAPI 3.1", content_type = "application/json"))
 )]
-pub(super) async fn openapi(State(state): State<AppState>) -> Response {
-    AxumJson(state.openapi.as_ref()).into_response()
+pub(super) async fn openapi() -> Response {
+    AxumJson(super::openapi()).into_response()
 }

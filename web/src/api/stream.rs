@@ -104,6 +104,7 @@ struct Follower {
 impl Follower {
     async fn next(&mut self) -> Option<Vec<HistoryEntry>> {
         let entries = tokio::select! {
+            biased;
             () = self.state.stopping.cancelled() => return None,
             () = tokio::time::sleep_until(self.until) => return None,
             entries = self.history.next() => match entries? {

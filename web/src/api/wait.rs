@@ -59,6 +59,7 @@ pub(crate) async fn for_change(
     at_most: Duration,
 ) -> Result<Versioned, ActError> {
     tokio::select! {
+        biased;
         changed = state.engine.wait(by, id, known, at_most) => changed,
         () = state.stopping.cancelled() => state.engine.get(by, id),
     }

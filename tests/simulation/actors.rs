@@ -1,0 +1,365 @@
+//! What people and programs do, one thing at a time, as the dice fall.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_engine::identity::PersonChange;
+use serde_json::json;
+
+use crate::client::{Answer, escaped, field};
+use crate::people::{APPROVERS, PROGRAMS, Sent, Tab, sign_in};
+use crate::tools::{LOOK, TOOLS};
+use crate::weather::Fault;
+use crate::world::World;
+
+/// One thing that somebody does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deed {
+    Submit,
+    Repeat,
+    Look,
+    OpenTab,
+    Approve,
+    Reject,
+    Withdraw,
+    Cancel,
+    Settle,
+    ChangeRoles,
+}
+
+impl Deed {
+    /// Draws one.
+    pub(crate) fn drawn(world: &World) -> Self {
+        if world.strikes(Fault::RolesChange) {
+            return Self::ChangeRoles;
+        }
+        match world.dice.below(100) {
+            0..18 => Self::Submit,
+            18..26 => Self::Repeat,
+            26..31 => Self::Look,
+            31..52 => Self::OpenTab,
+            52..80 => Self::Approve,
+            80..83 => Self::Reject,
+            83..87 => Self::Withdraw,
+            87..91 => Self::Cancel,
+            _ => Self::Settle,
+        }
+    }
+
+    /// Does it. Nobody waits for it: whoever does it may be cut off by a crash.
+    pub(crate) async fn run(self, world: Arc<World>) {
+        match self {
+            Self::Submit => world.submit_new().await,
+            Self::Repeat => world.submit_again().await,
+            Self::Look => world.look().await,
+            Self::OpenTab => world.open_tab().await,
+            Self::Approve => world.vote("approve").await,
+            Self::Reject => world.vote("reject").await,
+            Self::Withdraw => world.withdraw().await,
+            Self::Cancel => world.cancel().await,
+            Self::Settle => world.settle().await,
+            Self::ChangeRoles => world.change_roles().await,
+        }
+    }
+}
+
+impl World {
+    async fn submit_new(&self) {
+        let tool = self.some_tool();
+        let program = *self.dice.pick(&PROGRAMS).unwrap_or(&"checkout");
+        let (key, reference) = {
+            let mut people = self.people();
+            people.submitted += 1;
+            (
+                format!("request-{}", people.submitted),
+                format!("r{}", people.submitted),
+            )
+        };
+        let body = json!({ "tool": tool, "args": {
+            "order": format!("o{}", self.dice.below(4)),
+            "amount": self.dice.between(1, 1000),
+            "reference": reference,
+        } });
+        let sent = Sent {
+            program,
+            key,
+            body,
+            id: None,
+        };
+        if tool != LOOK {
+            self.people().sent.push(sent.clone());
+        }
+        if self.strikes(Fault::DoubleClick) {
+            tokio::join!(self.submit(&sent), self.submit(&sent));
+        } else {
+            self.submit(&sent).await;
+        }
+    }
+
+    fn some_tool(&self) -> &'static str {
+        let all: u64 = TOOLS.iter().map(|(_, weight)| weight).sum();
+        let mut drawn = self.dice.below(all + 1);
+        for (tool, weight) in TOOLS {
+            if drawn < weight {
+                return tool;
+            }
+            drawn -= weight;
+        }
+        LOOK
+    }
+
+    /// The same request again, or one that is like it but for its arguments.
+    async fn submit_again(&self) {
+        let old = self.dice.pick(&self.people().sent).cloned();
+        let Some(mut old) = old else {
+            return;
+        };
+        if self.strikes(Fault::OtherArguments) {
+            old.body["args"]["amount"] = json!(2000);
+            let answer = self.post(&old).await;
+            if let (Some(answer), Some(_)) = (answer, &old.id)
+                && answer.status.is_success()
+            {
+                self.fail(format!(
+                    "I15: {} is taken with other arguments too",
+                    old.key
+                ));
+            }
+        } else if self.strikes(Fault::Repeat) {
+            self.submit(&old).await;
+        }
+    }
+
+    async fn post(&self, sent: &Sent) -> Option<Answer> {
+        let token = self.people().keys.get(sent.program).cloned()?;
+        let path = "/v1/actions";
+        self.call(&token, "POST", path, Some(&sent.body), Some(&sent.key))
+            .await
+    }
+
+    /// Submits, and compares the id with the one that an earlier answer to this request gave.
+    async fn submit(&self, sent: &Sent) {
+        let Some(answer) = self.post(sent).await else {
+            return;
+        };
+        let json = answer.json();
+        let (Some(id), true) = (json["id"].as_str(), answer.status.is_success()) else {
+            return;
+        };
+        if self.strikes(Fault::AnswerOfOursLost) {
+            return;
+        }
+        let mut people = self.people();
+        let Some(known) = people.sent.iter_mut().find(|other| other.key == sent.key) else {
+            return;
+        };
+        let first = known.id.get_or_insert_with(|| id.to_owned()).clone();
+        drop(people);
+        if first != id {
+            self.fail(format!("I4: {} is {first} and {id}", sent.key));
+        }
+    }
+
+    async fn look(&self) {
+        let Some((program, id)) = self.some_action() else {
+            return;
+        };
+        let token = self.people().keys[program].clone();
+        let wait = *self
+            .dice
+            .pick(&["", "", "?wait=10s", "?wait=60s"])
+            .unwrap_or(&"");
+        let path = format!("/v1/actions/{id}{wait}");
+        self.call(&token, "GET", &path, None, None).await;
+    }
+
+    /// An action whose id somebody learned, newer ones more often.
+    fn some_action(&self) -> Option<(&'static str, String)> {
+        let people = self.people();
+        let known: Vec<_> = people
+            .sent
+            .iter()
+            .filter(|sent| sent.id.is_some())
+            .collect();
+        let back = self
+            .dice
+            .place(known.len())
+            .min(self.dice.place(known.len()));
+        let sent = known.get(known.len().checked_sub(back + 1)?)?;
+        Some((sent.program, sent.id.clone()?))
+    }
+
+    /// An action that is in this status, as an approver finds it in the queue.
+    fn one_that_is(&self, status: &str) -> Option<String> {
+        let watch = self.watch();
+        let all = watch
+            .models
+            .iter()
+            .filter(|(_, model)| model.status == status);
+        let ids: Vec<_> = all.map(|(id, _)| format!("act_{id}")).collect();
+        self.dice.pick(&ids).cloned()
+    }
+
+    /// The session of a person; a new one where there is none.
+    async fn session(&self, person: &'static str) -> Option<String> {
+        let known = self.people().sessions.get(person).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let engine = self.engine()?;
+        let id = self.people().ids.get(person).cloned()?;
+        let session = sign_in(&engine, &id).await?;
+        self.people().sessions.insert(person, session.clone());
+        Some(session)
+    }
+
+    async fn open_tab(&self) {
+        let Some(action) = self
+            .one_that_is("staged")
+            .or_else(|| self.one_that_is("approved"))
+        else {
+            return;
+        };
+        let person = *self.dice.pick(&APPROVERS).unwrap_or(&"ann");
+        self.tab(person, action).await;
+    }
+
+    /// Opens an action in a new tab.
+    async fn tab(&self, person: &'static str, action: String) -> Option<Tab> {
+        let session = self.session(person).await?;
+        let page = self.page(&session, &format!("/actions/{action}")).await?;
+        if page.asks_to_sign_in() {
+            self.people().sessions.remove(person);
+            return None;
+        }
+        let mut binding = String::new();
+        for name in ["token", "revision", "digest", "snapshot_digest"] {
+            if let Some(value) = field(&page.text, name) {
+                binding.push_str(&format!("{name}={}&", escaped(value)));
+            }
+        }
+        let tab = Tab {
+            person,
+            action,
+            binding,
+        };
+        self.people().tabs.push(tab.clone());
+        Some(tab)
+    }
+
+    async fn vote(&self, vote: &'static str) {
+        let tabs = self.people().tabs.len();
+        let newest = tabs.saturating_sub(1);
+        let place = if self.strikes(Fault::StaleTab) {
+            self.dice.place(tabs)
+        } else {
+            newest
+        };
+        let tab = self.people().tabs.get(place).cloned();
+        let Some(tab) = tab else {
+            return;
+        };
+        if self.strikes(Fault::DoubleClick) {
+            tokio::join!(self.click(&tab, vote), self.click(&tab, vote));
+        } else {
+            self.click(&tab, vote).await;
+        }
+    }
+
+    async fn click(&self, tab: &Tab, vote: &'static str) {
+        let form = format!("{}reason=as+it+should+be&read=yes", tab.binding);
+        let answer = self.send_form(tab.person, &tab.action, vote, &form).await;
+        if answer.is_some_and(|answer| answer.message() == "voted") {
+            let person = self
+                .people()
+                .ids
+                .get(tab.person)
+                .cloned()
+                .unwrap_or_default();
+            self.watch().told_vote(&tab.action, &person, vote);
+        }
+    }
+
+    async fn send_form(
+        &self,
+        person: &'static str,
+        action: &str,
+        what: &str,
+        form: &str,
+    ) -> Option<Answer> {
+        let session = self.session(person).await?;
+        let path = format!("/actions/{action}/{what}");
+        let answer = self.form(&session, &path, form).await?;
+        if answer.asks_to_sign_in() {
+            self.people().sessions.remove(person);
+        }
+        self.pull();
+        Some(answer)
+    }
+
+    async fn withdraw(&self) {
+        let tab = self.dice.pick(&self.people().tabs).cloned();
+        let still = self.one_that_is("approved");
+        if let Some(tab) = tab {
+            let action = still.unwrap_or(tab.action);
+            let form = format!("{}reason=not+yet", tab.binding);
+            self.send_form(tab.person, &action, "withdraw", &form).await;
+        }
+    }
+
+    async fn cancel(&self) {
+        let Some((program, id)) = self.some_action() else {
+            return;
+        };
+        let token = self.people().keys[program].clone();
+        let path = format!("/v1/actions/{id}/cancel");
+        self.call(&token, "POST", &path, None, None).await;
+    }
+
+    /// An operator looks at the books of the bank, and says what is there. Nobody can know while a
+    /// request may still arrive.
+    pub(crate) async fn settle(&self) {
+        let Some(action) = self.one_that_is("unknown") else {
+            return;
+        };
+        let key = {
+            let watch = self.watch();
+            let id = action.trim_start_matches("act_");
+            watch.models.get(id).map(|model| model.key.clone())
+        };
+        let key = key.unwrap_or_default();
+        let person = *self.dice.pick(&["oscar", "olga"]).unwrap_or(&"olga");
+        let Some(tab) = self.tab(person, action).await else {
+            return;
+        };
+        self.people().tabs.pop();
+        let happened = {
+            let books = self.bank.books();
+            if books.is_on_its_way(&key) {
+                return;
+            }
+            if books.effects(&key) > 0 { "yes" } else { "no" }
+        };
+        let form = format!("{}happened={happened}&reason=I+looked", tab.binding);
+        self.send_form(tab.person, &tab.action, "settle", &form)
+            .await;
+    }
+
+    async fn change_roles(&self) {
+        let Some(engine) = self.engine() else {
+            return;
+        };
+        let person = *self.dice.pick(&APPROVERS).unwrap_or(&"ann");
+        let id = self.people().ids.get(person).cloned().unwrap_or_default();
+        let group = *self.dice.pick(&["finance", "sales"]).unwrap_or(&"finance");
+        let change = PersonChange {
+            groups: Some([group.to_owned()].into()),
+            ..PersonChange::default()
+        };
+        let by = *self.dice.pick(&["root", "dan"]).unwrap_or(&"root");
+        let by = self.people().ids.get(by).cloned().unwrap_or_default();
+        let changed = engine.identity().change_person(&by, &id, change).await;
+        self.note(format!("{person} is put into {group}: {}", changed.is_ok()));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}

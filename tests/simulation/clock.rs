@@ -1,0 +1,65 @@
+//! Simulated time: it passes when everybody waits, and only then.
+//!
+//! True time goes on across crashes. The clock on the wall is true time and whatever somebody has
+//! set it to; the steady clock cannot be set.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use holdpoint_engine::time::{Clock, Timestamp};
+use tokio::time::Instant;
+
+/// When the simulation begins: 2027-01-15, in milliseconds since the Unix epoch.
+const EPOCH: i64 = 1_800_000_000_000;
+
+/// The clocks of the world.
+#[derive(Default)]
+pub(crate) struct SimClock {
+    /// True time when the runtime of the present process began, in milliseconds.
+    base: AtomicU64,
+    begun: Mutex<Option<Instant>>,
+    /// How far the wall clock is set off, in milliseconds.
+    offset: AtomicI64,
+}
+
+impl SimClock {
+    /// True time since the beginning, in milliseconds.
+    pub(crate) fn true_ms(&self) -> u64 {
+        let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+        let passed = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+        self.base.load(Ordering::Relaxed).saturating_add(passed)
+    }
+
+    /// A process begins, in a runtime of its own.
+    pub(crate) fn begin(&self) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        *begun = Some(Instant::now());
+    }
+
+    /// The process is gone; its runtime is still there. Time stands until the next one begins.
+    pub(crate) fn end(&self, down_ms: u64) {
+        let now = self.true_ms();
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        *begun = None;
+        self.base
+            .store(now.saturating_add(down_ms), Ordering::Relaxed);
+    }
+
+    /// Somebody sets the wall clock, by so many milliseconds.
+    pub(crate) fn step(&self, by_ms: i64) {
+        self.offset.fetch_add(by_ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Timestamp {
+        let passed = i64::try_from(self.true_ms()).unwrap_or(i64::MAX);
+        Timestamp(EPOCH + passed + self.offset.load(Ordering::Relaxed))
+    }
+
+    fn steady(&self) -> Option<Duration> {
+        Some(Duration::from_millis(self.true_ms()))
+    }
+}

@@ -1,0 +1,331 @@
+//! One seed, from the first start to the last check.
+//!
+//! Each process lives in a runtime of its own, on one thread, with time that stands while anybody
+//! has something to do. To kill it is to drop the runtime: whatever it was doing stays where it was
+//! waiting.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_engine::canon::Digest;
+use holdpoint_storage::EventLog as _;
+use holdpoint_storage::verify::verify_chain;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::actors::Deed;
+use crate::dice::Dice;
+use crate::rebuild;
+use crate::weather::Fault;
+use crate::world::{Broken, World};
+
+/// How many things happen in one seed.
+const STEPS: u64 = 120;
+
+/// How often in a row the process may die while it starts.
+const STARTS_MAX: u64 = 4;
+
+/// How long it may take, once all faults have ended, until every action is final: longer than every
+/// deadline, every quiet time and every backoff together.
+const QUIET_MAX: Duration = Duration::from_hours(72);
+
+/// What became of a seed.
+pub(crate) struct Lived {
+    pub(crate) wrong: Option<String>,
+    pub(crate) trace: Vec<String>,
+    /// Over everything that happened, and the log.
+    pub(crate) digest: Digest,
+    pub(crate) steps: u64,
+    pub(crate) simulated_ms: u64,
+    pub(crate) fired: Vec<u64>,
+    pub(crate) transitions: Vec<(String, String, String)>,
+    pub(crate) actions: u64,
+    pub(crate) starts: u64,
+}
+
+impl Lived {
+    /// Of a seed that did not come to its end.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            wrong: None,
+            trace: Vec::new(),
+            digest: Digest::of(&[]),
+            steps: 0,
+            simulated_ms: 0,
+            fired: Vec::new(),
+            transitions: Vec::new(),
+            actions: 0,
+            starts: 0,
+        }
+    }
+}
+
+/// Why a process ended.
+enum End {
+    Crash,
+    Restart,
+    Done,
+}
+
+struct Life {
+    world: Arc<World>,
+    steps: u64,
+    starts: u64,
+    changed: bool,
+}
+
+/// Lives through one seed.
+pub(crate) fn live(seed: u64, broken: Broken) -> Lived {
+    let mut life = Life {
+        world: World::new(seed, broken),
+        steps: 0,
+        starts: 0,
+        changed: false,
+    };
+    while life.process() {}
+    life.finish()
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime")
+}
+
+/// By how much somebody sets a clock, in milliseconds: seconds to years.
+fn step_of(dice: &Dice) -> i64 {
+    let hour = 3_600_000;
+    let scales = [5_000, 60_000, hour, 24 * hour, 3_650 * 24 * hour];
+    let most = *dice.pick(&scales).unwrap_or(&hour);
+    i64::try_from(dice.between(1, most)).unwrap_or(1)
+}
+
+impl Life {
+    /// One process, from its start to its end. Answers whether there is another one.
+    fn process(&mut self) -> bool {
+        let world = Arc::clone(&self.world);
+        let runtime = runtime();
+        let end = runtime.block_on(async {
+            world.clock.begin();
+            let end = self.run().await;
+            let down = world.dice.between(0, 20_000);
+            world.clock.end(down);
+            if world.strikes(Fault::ClockForwardWhileDown) {
+                world.clock.step(step_of(&world.dice));
+            }
+            end
+        });
+        world.forget_process();
+        drop(runtime);
+        world.bury();
+        let is_wrong = world.watch().wrong.is_some();
+        match end {
+            End::Crash | End::Restart => !is_wrong,
+            End::Done => false,
+        }
+    }
+
+    async fn run(&mut self) -> End {
+        let world = Arc::clone(&self.world);
+        self.starts += 1;
+        if world.strikes(Fault::ToolsChange) {
+            self.changed = !self.changed;
+        }
+        world.note(format!("start {}", self.starts));
+        match self.start().await {
+            None => {
+                world.note("died while starting".to_owned());
+                return End::Crash;
+            }
+            Some(Err(why)) => {
+                // A disk that fails stops the start; the next one tries again.
+                world.note(format!("could not start: {why}"));
+                if !world.disk().has_stopped() {
+                    world.fail(format!("I23: a start is refused: {why}"));
+                }
+                return End::Restart;
+            }
+            Some(Ok(())) => {}
+        }
+        if self.starts == 1 {
+            if let Err(why) = self.settle_in().await {
+                world.fail(format!("nobody can move in: {why}"));
+                return End::Done;
+            }
+            world.weather.is_calm(false);
+        }
+        while self.steps < STEPS {
+            self.steps += 1;
+            if let Some(end) = self.step().await {
+                return end;
+            }
+        }
+        self.quiet().await
+    }
+
+    /// Starts; none where the process dies in the middle of it.
+    async fn start(&mut self) -> Option<Result<(), String>> {
+        let world = Arc::clone(&self.world);
+        let mut starting = pin!(world.start(self.changed));
+        let dies = self.starts > 1
+            && self.starts % (STARTS_MAX + 1) != 0
+            && world.strikes(Fault::CrashInRecovery);
+        let mut polls = if dies {
+            world.dice.between(1, 8)
+        } else {
+            u64::MAX
+        };
+        std::future::poll_fn(|cx| {
+            polls -= 1;
+            match starting.as_mut().poll(cx) {
+                std::task::Poll::Ready(started) => std::task::Poll::Ready(Some(started)),
+                std::task::Poll::Pending if polls == 0 => std::task::Poll::Ready(None),
+                std::task::Poll::Pending => std::task::Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    async fn settle_in(&self) -> Result<(), String> {
+        let engine = self.world.engine().ok_or("there is no engine")?;
+        let mut people = std::mem::take(&mut *self.world.people());
+        let settled = people.settle_in(&engine).await;
+        *self.world.people() = people;
+        settled
+    }
+
+    /// One thing happens, and a while passes.
+    async fn step(&mut self) -> Option<End> {
+        let world = &self.world;
+        let dice = &world.dice;
+        if world.disk().has_stopped() {
+            world.note("the operator starts it again".to_owned());
+            return Some(End::Restart);
+        }
+        let deed = Deed::drawn(world);
+        world.note(format!("step {} {deed:?}", self.steps));
+        tokio::spawn(deed.run(Arc::clone(world)));
+        if world.strikes(Fault::StateMoves) {
+            let by = i64::try_from(dice.between(1, 200)).unwrap_or(1);
+            world.bank.moves(&format!("o{}", dice.below(4)), by);
+        }
+        self.set_clock();
+        if world.strikes(Fault::Crash) {
+            // Mostly while something is being written or sent, sometimes later.
+            if dice.in_thousand(250) {
+                self.wait().await;
+            }
+            tokio::time::sleep(Duration::from_micros(dice.below(12_000))).await;
+            for _ in 0..dice.below(60) {
+                tokio::task::yield_now().await;
+            }
+            world.note("crash".to_owned());
+            return Some(End::Crash);
+        }
+        if dice.in_thousand(8) {
+            world.note("shutdown".to_owned());
+            if let Some(engine) = world.engine() {
+                engine.shutdown(Duration::from_secs(5)).await;
+            }
+            return Some(End::Restart);
+        }
+        self.wait().await;
+        world.pull();
+        world.watch().wrong.is_some().then_some(End::Done)
+    }
+
+    fn set_clock(&self) {
+        let world = &self.world;
+        if world.strikes(Fault::ClockForward) {
+            world.clock.step(step_of(&world.dice));
+        }
+        if world.strikes(Fault::ClockBack) {
+            world.clock.step(-step_of(&world.dice));
+        }
+    }
+
+    /// Lets time pass: mostly moments, sometimes minutes, seldom hours.
+    async fn wait(&self) {
+        let dice = &self.world.dice;
+        let millis = match dice.below(100) {
+            0..25 => 0,
+            25..60 => dice.between(1, 20),
+            60..80 => dice.between(20, 2_000),
+            80..93 => dice.between(2_000, 30_000),
+            93..99 => dice.between(30_000, 600_000),
+            _ => dice.between(600_000, 5_400_000),
+        };
+        if millis > 0 {
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The faults end; every action must become final within a bound, with an operator at hand.
+    async fn quiet(&mut self) -> End {
+        let world = &self.world;
+        world.weather.is_calm(true);
+        if world.disk().has_stopped() {
+            return End::Restart;
+        }
+        let began = world.clock.true_ms();
+        let bound = u64::try_from(QUIET_MAX.as_millis()).unwrap_or(u64::MAX);
+        // What was asked for before is still taken on; its answers take minutes at most.
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        loop {
+            world.pull();
+            let open = world.watch().models.values().any(|model| !model.is_final());
+            if !open || began + bound < world.clock.true_ms() {
+                break;
+            }
+            world.settle().await;
+            tokio::time::sleep(Duration::from_mins(2)).await;
+        }
+        // Nothing is on its way any more.
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        world.pull();
+        let books = world.bank.books();
+        world.watch().conserve(&books);
+        drop(books);
+        if let Some(engine) = world.engine() {
+            engine.shutdown(Duration::from_secs(5)).await;
+        }
+        if let Err(why) = rebuild::same(world).await {
+            world.fail(why);
+        }
+        End::Done
+    }
+
+    fn finish(self) -> Lived {
+        let world = &self.world;
+        let disk = world.disk();
+        let end = disk
+            .durable()
+            .stats()
+            .map_or(0, |stats| stats.last_position);
+        let verified = verify_chain(disk.durable(), 0, end);
+        let hash = match verified {
+            Ok(verified) => verified.last_hash.to_string(),
+            Err(error) => {
+                world.fail(format!("I7: {error}"));
+                String::new()
+            }
+        };
+        let mut watch = std::mem::take(&mut *world.watch());
+        let all = watch.trace.join("\n") + &hash;
+        Lived {
+            wrong: watch.wrong.take(),
+            digest: Digest::of(all.as_bytes()),
+            trace: watch.trace,
+            steps: self.steps,
+            simulated_ms: world.clock.true_ms(),
+            fired: world.weather.fired(),
+            transitions: watch.transitions.into_iter().collect(),
+            actions: watch.models.len() as u64,
+            starts: self.starts,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Deterministic simulation: the real engine and the real router on a simulated clock, disk, network
+//! and target, with simulated people, all drawn from one seed.
+//!
+//! ```text
+//! cargo test --test simulation                     the short version
+//! SIM_SEED=42 cargo test --test simulation one     that seed alone, with all that happened
+//! SIM_SEEDS=100000 cargo test --test simulation    the long version, with its figures
+//! SIM_FIRST=5000                                   begins there instead of at seed 0
+//! ```
+//!
+//! Read [`life`] first: one seed. [`world`] is what it lives in: [`clock`], [`disk`], [`bank`] (the
+//! target), the people of [`people`] and what they do in [`actors`]. [`weather`] says which faults a
+//! seed has. After every step [`watch`] reads what has become durable and holds it against [`model`],
+//! an oracle written from the design, and against the books of the bank, which are the truth.
+//! [`run`] lives through many seeds at once.
+//!
+//! A violation that was found is a seed in `seeds.txt`, which every run lives through first.
+
+mod actors;
+mod bank;
+mod client;
+mod clock;
+mod dice;
+mod disk;
+mod life;
+mod model;
+mod people;
+mod rebuild;
+mod run;
+mod tests;
+mod tools;
+mod watch;
+mod weather;
+mod world;

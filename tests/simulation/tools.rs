@@ -1,0 +1,122 @@
+//! The tools of the simulation: every class, with and without a check, a state, a key that the
+//! target keeps.
+
+use std::sync::{Arc, LazyLock};
+
+use holdpoint_engine::tool::{Format, Registry, ToolsFile};
+use serde_json::{Value, json};
+
+/// How far the source of truth may lag behind, in milliseconds: `settle` of every tool.
+pub(crate) const SETTLE_MS: u64 = 2_000;
+
+/// How long a request may be on its way, in milliseconds: `requestLifetime` of every tool.
+pub(crate) const LIFETIME_MS: u64 = 60_000;
+
+/// Every tool that is recorded, with how often it is asked for.
+pub(crate) const TOOLS: [(&str, u64); 7] = [
+    ("refund", 6),
+    ("refund_closed", 3),
+    ("refund_blind", 2),
+    ("charge", 5),
+    ("charge_kept", 3),
+    ("wipe", 3),
+    ("wipe_blind", 2),
+];
+
+/// The tool that is called at once, however often.
+pub(crate) const LOOK: &str = "look";
+
+/// The tools file, and another one in which two tools are defined otherwise.
+pub(crate) fn registry(changed: bool) -> Arc<Registry> {
+    static BOTH: LazyLock<[Arc<Registry>; 2]> = LazyLock::new(|| [load(false), load(true)]);
+    Arc::clone(&BOTH[usize::from(changed)])
+}
+
+fn load(changed: bool) -> Arc<Registry> {
+    let text = file(changed).to_string();
+    let file = ToolsFile::from_str(&text, Format::Json).expect("a valid tools file");
+    Arc::new(file.registry)
+}
+
+fn execute(kind: &str) -> Value {
+    json!({
+        "http": {
+            "post": format!("https://bank.example/{kind}/{{order}}"),
+            "json": { "amount": "{amount}" },
+        },
+        "timeout": "10s",
+        "retry": { "attempts": 4, "backoff": "1s..1m" },
+    })
+}
+
+fn file(changed: bool) -> Value {
+    let version = if changed {
+        "the new one"
+    } else {
+        "the old one"
+    };
+    let state = json!({
+        "http": { "get": "https://bank.example/orders/{order}" },
+        "watch": ["/status", "/left"],
+    });
+    let mut restaging = state.clone();
+    restaging["onMismatch"] = json!("restage");
+    let check = json!({
+        "http": { "get": "https://bank.example/find?key={idempotency_key}" },
+        "happened": "size(body.found) > 0",
+        "settle": "2s",
+    });
+    let mut closed = execute("plain");
+    closed["http"]["headers"] = json!({ "If-Match": "{state_etag}" });
+    let enough = json!([{ "rule": "state.left >= args.amount", "message": "more than is left" }]);
+    let input = json!({
+        "type": "object", "required": ["order", "amount"],
+        "properties": {
+            "order": { "type": "string" }, "amount": { "type": "integer" },
+            "reference": { "type": "string" },
+        },
+    });
+    json!({ "tools": {
+        "refund": {
+            "description": version, "safetyClass": "approval-bound", "input": input,
+            "idempotencyKey": "refund:{order}:{reference}", "preconditions": enough,
+            "state": state, "execute": execute("plain"), "check": check, "requestLifetime": "60s",
+            "approval": { "required": 2, "groups": ["finance"], "expiresIn": "1h", "hold": "20s" },
+        },
+        "refund_closed": {
+            "safetyClass": "approval-bound", "input": input,
+            "idempotencyKey": "closed:{order}:{reference}", "preconditions": enough,
+            "state": restaging, "execute": closed, "check": check, "requestLifetime": "60s",
+            "approval": { "expiresIn": "2h", "rules": [
+                { "when": "args.amount > 500", "required": 2, "reason": "above 5.00" },
+            ] },
+        },
+        "refund_blind": {
+            "safetyClass": "approval-bound", "input": input, "execute": execute("plain"),
+            "requestLifetime": "60s", "approval": { "expiresIn": "30m" },
+        },
+        "charge": {
+            "safetyClass": "write-once-checkable", "input": input,
+            "idempotencyKey": "charge:{order}:{reference}", "execute": execute("plain"),
+            "check": check, "requestLifetime": "60s",
+        },
+        "charge_kept": {
+            "safetyClass": "write-once-checkable", "input": input,
+            "idempotencyKey": "kept:{order}:{reference}", "execute": execute("kept"),
+            "check": check, "requestLifetime": "60s",
+        },
+        "wipe": {
+            "description": version, "safetyClass": "irreversible", "input": input,
+            "idempotencyKey": "wipe:{order}:{reference}", "state": state,
+            "execute": execute("plain"), "check": check, "requestLifetime": "60s",
+        },
+        "wipe_blind": {
+            "safetyClass": "irreversible", "input": input, "execute": execute("plain"),
+            "requestLifetime": "60s",
+        },
+        "look": {
+            "safetyClass": "idempotent", "input": input,
+            "execute": { "http": { "get": "https://bank.example/orders/{order}" } },
+        },
+    } })
+}

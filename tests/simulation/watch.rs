@@ -1,0 +1,207 @@
+//! What is checked after every step: the durable log, against the oracle and against the truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_engine::action::Event;
+use holdpoint_storage::{EventLog, MemoryLog, Position, Record};
+
+use crate::bank::Books;
+use crate::model::{End, Model};
+
+/// Everything that is known from outside.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// By the hexadecimal part of the id.
+    pub(crate) models: BTreeMap<String, Model>,
+    by_key: BTreeMap<String, String>,
+    read: Position,
+    time_ms: i64,
+    /// What does not hold; the first is enough.
+    pub(crate) wrong: Option<String>,
+    /// Event, status before, status after.
+    pub(crate) transitions: BTreeSet<(String, String, String)>,
+    pub(crate) trace: Vec<String>,
+}
+
+impl Watch {
+    /// Writes down what happens.
+    pub(crate) fn note(&mut self, line: String) {
+        self.trace.push(line);
+    }
+
+    /// Something does not hold.
+    pub(crate) fn fail(&mut self, what: String) {
+        self.note(format!("VIOLATED {what}"));
+        self.wrong.get_or_insert(what);
+    }
+
+    /// Reads what has become durable since the last time.
+    pub(crate) fn pull(&mut self, log: &MemoryLog, books: &Books) {
+        loop {
+            let records = log.read_all(self.read, 256).unwrap_or_default();
+            let Some(last) = records.last() else {
+                return;
+            };
+            self.read = last.position;
+            for record in &records {
+                if let Err(what) = self.record(record, books) {
+                    self.fail(format!(
+                        "{what} (record {}, {})",
+                        record.position, record.stream
+                    ));
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, record: &Record, books: &Books) -> Result<(), String> {
+        if record.time_ms < self.time_ms {
+            return Err("I9: the time of the log goes back".to_owned());
+        }
+        self.time_ms = record.time_ms;
+        let Some(id) = record.stream.as_str().strip_prefix("action/") else {
+            return Ok(());
+        };
+        self.note(format!(
+            "{} {} {id} {}",
+            record.position, record.time_ms, record.kind
+        ));
+        let event = decode(record)?;
+        let (before, model) = if record.version == 1 {
+            let model = Model::begin(&event)?;
+            if model.status != "refused"
+                && let Some(other) = self.by_key.insert(model.key.clone(), id.to_owned())
+            {
+                return Err(format!(
+                    "I15: the key {} belongs to {other} already",
+                    model.key
+                ));
+            }
+            ("none", self.models.entry(id.to_owned()).or_insert(model))
+        } else {
+            let Some(model) = self.models.get_mut(id) else {
+                return Err("I6: an event of an action that never began".to_owned());
+            };
+            let before = model.status;
+            model.apply(&event)?;
+            (before, model)
+        };
+        if model.statuses.len() as u64 != record.version {
+            return Err("I6: the versions of a stream are not dense".to_owned());
+        }
+        let (kind, after) = (record.kind.clone(), model.status);
+        self.transitions
+            .insert((kind, before.to_owned(), after.to_owned()));
+        compare(model, &event, books)
+    }
+
+    /// A request is about to leave.
+    pub(crate) fn sends(&mut self, log: &MemoryLog, books: &Books, key: &str) {
+        self.pull(log, books);
+        self.note(format!("sent {key}"));
+        let id = self.by_key.get(key).cloned().unwrap_or_default();
+        let sent = match self.models.get_mut(&id) {
+            Some(model) => model.send(),
+            None => Err("I1: sent for an action that is not durable".to_owned()),
+        };
+        if let Err(what) = sent {
+            self.fail(format!("{what} (key {key})"));
+        }
+    }
+
+    /// Somebody was told that the action has this status at this version.
+    pub(crate) fn told(&mut self, id: &str, version: u64, status: &str) {
+        let id = id.strip_prefix("act_").unwrap_or(id);
+        let place = usize::try_from(version.saturating_sub(1)).unwrap_or(usize::MAX);
+        let known = self
+            .models
+            .get(id)
+            .and_then(|model| model.statuses.get(place));
+        if known != Some(&status) {
+            let durable = known.unwrap_or(&"not there");
+            let what = format!("I5: {id} is told to be {status} at {version}, durable: {durable}");
+            self.fail(what);
+        }
+    }
+
+    /// Somebody was told that their vote counts.
+    pub(crate) fn told_vote(&mut self, id: &str, person: &str, vote: &'static str) {
+        let id = id.strip_prefix("act_").unwrap_or(id);
+        let is_there = self.models.get(id).is_some_and(|model| {
+            model.said.contains(&(person.to_owned(), vote)) || model.status == "expired"
+        });
+        if !is_there {
+            self.fail(format!(
+                "I5: {person} is told that {vote} on {id} counts, and it is not durable"
+            ));
+        }
+    }
+
+    /// What must hold when everything is quiet.
+    pub(crate) fn conserve(&mut self, books: &Books) {
+        let mut wrong = Vec::new();
+        for (id, model) in &self.models {
+            let done = model
+                .attempts
+                .iter()
+                .filter(|attempt| attempt.end == Some(End::Done))
+                .count();
+            let effects = if model.status == "refused" {
+                0
+            } else {
+                books.effects(&model.key)
+            };
+            if done != effects {
+                wrong.push(format!(
+                    "I25: {id} ({}) is {} with {done} done, the bank has {effects} of {}",
+                    model.tool, model.status, model.key
+                ));
+            }
+            if !model.is_final() {
+                wrong.push(format!(
+                    "I27: {id} ({}) is still {}",
+                    model.tool, model.status
+                ));
+            }
+        }
+        let unknown = books.all().find(|(key, _)| !self.by_key.contains_key(*key));
+        wrong.extend(unknown.map(|(key, _)| format!("I25: nobody knows of the effect of {key}")));
+        for what in wrong {
+            self.fail(what);
+        }
+    }
+}
+
+/// What an event claims, against what is true.
+fn compare(model: &Model, event: &Event, books: &Books) -> Result<(), String> {
+    let (effects, coming) = (books.effects(&model.key), books.is_on_its_way(&model.key));
+    let last = model.attempts.last().and_then(|attempt| attempt.end);
+    match event {
+        Event::AttemptSucceeded { .. } | Event::FoundDone { .. } if effects == 0 => {
+            Err(format!("I10: {} of what did not happen", event.kind()))
+        }
+        Event::AttemptRefused { .. }
+        | Event::AttemptNotDelivered { .. }
+        | Event::FoundNotDone { .. }
+            if last == Some(End::NotDone) && (effects > 0 || coming) =>
+        {
+            Err(format!(
+                "I10: {} of what happened {effects} times{}",
+                event.kind(),
+                if coming { " and may again" } else { "" }
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The body of a record, by its published form: a format byte, then bincode.
+fn decode(record: &Record) -> Result<Event, String> {
+    let (format, body) = record.body.split_first().ok_or("an empty record")?;
+    if *format != 1 {
+        return Err(format!("the format {format} is not known"));
+    }
+    bincode::decode_from_slice(body, bincode::config::standard())
+        .map(|(event, _)| event)
+        .map_err(|error| format!("the record cannot be read: {error}"))
+}

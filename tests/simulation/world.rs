@@ -1,0 +1,182 @@
+//! The world of one seed: clock, disk, bank, people, and the process that is under test.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use axum::Router;
+use holdpoint_engine::engine::{Engine, Options};
+use holdpoint_storage::{EventLog, MemoryLog};
+use holdpoint_web::{AppState, WebConfig, router};
+
+use crate::bank::{Bank, Line};
+use crate::clock::SimClock;
+use crate::dice::Dice;
+use crate::disk::{Parts, SimDisk};
+use crate::people::People;
+use crate::tools;
+use crate::watch::Watch;
+use crate::weather::{Fault, Weather};
+
+/// More than a simulation can ask for in a second of real time: the limits on requests are measured
+/// by the clock of the machine, and are not what is tested here.
+const REQUESTS_PER_SECOND: u32 = 1_000_000;
+
+/// What is broken on purpose, to see that the checks find it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Broken {
+    #[default]
+    Nothing,
+    /// The disk says that something is durable before it is.
+    Disk,
+    /// The source of truth never finds anything.
+    Source,
+}
+
+/// The process under test.
+struct Process {
+    engine: Engine,
+    router: Router,
+}
+
+/// The world. See the [module](self).
+pub(crate) struct World {
+    pub(crate) dice: Dice,
+    pub(crate) clock: Arc<SimClock>,
+    pub(crate) weather: Arc<Weather>,
+    pub(crate) bank: Arc<Bank>,
+    entropy: Arc<Dice>,
+    parts: Parts,
+    watch: Mutex<Watch>,
+    people: Mutex<People>,
+    disk: Mutex<Arc<SimDisk>>,
+    process: Mutex<Option<Process>>,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, broken: Broken) -> Arc<Self> {
+        let clock = Arc::new(SimClock::default());
+        let weather = Arc::new(Weather::drawn(&Dice::new(seed, "weather")));
+        let parts = Parts {
+            dice: Arc::new(Dice::new(seed, "disk")),
+            weather: Arc::clone(&weather),
+            clock: Arc::clone(&clock),
+            lies: broken == Broken::Disk,
+        };
+        // The bank tells the world of each request, and the world asks the bank for the truth.
+        let known: Arc<OnceLock<Weak<Self>>> = Arc::default();
+        let told = Arc::clone(&known);
+        let bank = Arc::new(Bank::new(
+            Dice::new(seed, "bank"),
+            Arc::clone(&weather),
+            Arc::clone(&clock),
+            broken == Broken::Source,
+            Box::new(move |books, key| {
+                if let Some(world) = told.get().and_then(Weak::upgrade) {
+                    let disk = world.disk();
+                    held(&world.watch).sends(disk.durable(), books, key);
+                }
+            }),
+        ));
+        let disk = SimDisk::over(MemoryLog::new(), parts.clone());
+        let world = Arc::new(Self {
+            dice: Dice::new(seed, "deeds"),
+            clock,
+            weather,
+            bank,
+            entropy: Arc::new(Dice::new(seed, "entropy")),
+            parts,
+            watch: Mutex::default(),
+            people: Mutex::default(),
+            disk: Mutex::new(Arc::new(disk)),
+            process: Mutex::default(),
+        });
+        drop(known.set(Arc::downgrade(&world)));
+        world
+    }
+
+    pub(crate) fn watch(&self) -> MutexGuard<'_, Watch> {
+        held(&self.watch)
+    }
+
+    pub(crate) fn people(&self) -> MutexGuard<'_, People> {
+        held(&self.people)
+    }
+
+    pub(crate) fn disk(&self) -> Arc<SimDisk> {
+        Arc::clone(&held(&self.disk))
+    }
+
+    pub(crate) fn router(&self) -> Option<Router> {
+        held(&self.process)
+            .as_ref()
+            .map(|process| process.router.clone())
+    }
+
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        held(&self.process)
+            .as_ref()
+            .map(|process| process.engine.clone())
+    }
+
+    pub(crate) fn strikes(&self, fault: Fault) -> bool {
+        self.weather.strikes(fault, &self.dice)
+    }
+
+    pub(crate) fn note(&self, line: String) {
+        let at = self.clock.true_ms();
+        self.watch().note(format!("{at} {line}"));
+    }
+
+    pub(crate) fn fail(&self, what: String) {
+        self.watch().fail(what);
+    }
+
+    /// Reads what has become durable, and checks it.
+    pub(crate) fn pull(&self) {
+        let disk = self.disk();
+        let books = self.bank.books();
+        self.watch().pull(disk.durable(), &books);
+    }
+
+    /// Starts the process over what the disk holds.
+    pub(crate) async fn start(self: &Arc<Self>, changed: bool) -> Result<(), String> {
+        let options = Options {
+            clock: Arc::clone(&self.clock) as Arc<_>,
+            entropy: Arc::clone(&self.entropy) as Arc<_>,
+            target: Some(Arc::new(Line(Arc::clone(&self.bank)))),
+            calls_max: 8,
+            ..Options::default()
+        };
+        let log: Arc<dyn EventLog> = self.disk();
+        let engine = Engine::open(log, tools::registry(changed), options)
+            .await
+            .map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))?;
+        let config = WebConfig {
+            requests_per_second: REQUESTS_PER_SECOND
+                .try_into()
+                .unwrap_or(std::num::NonZeroU32::MAX),
+            ..WebConfig::default()
+        };
+        let router = router(AppState::new(engine.clone(), config, None));
+        *held(&self.process) = Some(Process { engine, router });
+        Ok(())
+    }
+
+    /// The process is gone; what was on its way to the disk is lost or kept. To be called when
+    /// nothing of it runs any more.
+    pub(crate) fn bury(&self) {
+        *held(&self.process) = None;
+        let left = self.disk().crash();
+        let disk = SimDisk::over(left, self.parts.clone());
+        *held(&self.disk) = Arc::new(disk);
+        self.pull();
+    }
+
+    /// Forgets the process, without burying it: its runtime is about to go.
+    pub(crate) fn forget_process(&self) {
+        *held(&self.process) = None;
+    }
+}
