@@ -1,0 +1,177 @@
+//! One cell of the matrix: a fault at a step, perhaps a second one in what follows, and the judgement.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use holdpoint_engine::action::{Action, Status};
+use holdpoint_storage::verify::verify_chain;
+
+use crate::hooks::{Armed, Verdict};
+use crate::shop::Mood;
+use crate::steps::{Fault, is_committed, name, site};
+use crate::world::World;
+
+/// Longer than a call may take, shorter than the time to decide.
+const PAUSE: Duration = Duration::from_mins(10);
+
+/// Longer than the time to decide.
+const TOO_LONG: Duration = Duration::from_mins(61);
+
+/// One case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) step: u8,
+    pub(crate) fault: Fault,
+    pub(crate) mood: Mood,
+    /// The step at which the process dies once more, afterwards.
+    pub(crate) second: Option<u8>,
+}
+
+impl Case {
+    /// The case of a step: where only a doubt leads there, there is one.
+    pub(crate) fn new(step: u8, fault: Fault) -> Self {
+        let mood = if step < 31 {
+            Mood::Kind
+        } else {
+            Mood::DoneThenFails
+        };
+        Self {
+            step,
+            fault,
+            mood,
+            second: None,
+        }
+    }
+
+    fn words(&self) -> String {
+        let Self { step, fault, .. } = self;
+        format!("{fault:?} at step {step} ({}), {:?}", name(*step), self)
+    }
+
+    /// Runs it and judges it; whether the second fault came to strike.
+    pub(crate) async fn run(self) -> bool {
+        let world = World::new(self.mood).await;
+        world.hooks().arm(Some(Armed {
+            site: site(self.step),
+            keeps: self.fault == Fault::Kill,
+        }));
+        let hooks = world.hooks();
+        let mut life = tokio::spawn(Arc::clone(&world).live());
+        tokio::select! {
+            () = hooks.struck(1) => {}
+            ended = &mut life => panic!("{}: it did not strike: {ended:?}", self.words()),
+        }
+        // Armed before anybody goes on.
+        let second = self.second.map(|step| Armed {
+            site: site(step),
+            keeps: step % 2 == 0,
+        });
+        world.hooks().arm(second);
+        if self.fault.ends() {
+            let changed = self.fault == Fault::Definition;
+            world.changed.store(changed, Ordering::SeqCst);
+            life.abort();
+            world.die();
+            life = tokio::spawn(Arc::clone(&world).live());
+        } else {
+            self.strike(&world).await;
+        }
+        let mut again = false;
+        let ended = tokio::select! {
+            ended = &mut life => ended,
+            () = hooks.struck(2), if second.is_some() => {
+                again = true;
+                life.abort();
+                world.die();
+                tokio::spawn(Arc::clone(&world).live()).await
+            }
+        };
+        match ended {
+            Ok(action) => self.judge(&world, &action),
+            Err(error) => panic!("{}: {error}", self.words()),
+        }
+        again
+    }
+
+    /// Lets a fault that the process survives do its worst, and goes on.
+    async fn strike(&self, world: &Arc<World>) {
+        let verdict = match self.fault {
+            Fault::Error => Verdict::Fail,
+            Fault::Pause => {
+                world.pass(PAUSE);
+                Verdict::Go
+            }
+            Fault::Expiry => {
+                world.pass(TOO_LONG);
+                Verdict::Go
+            }
+            Fault::Cancel => {
+                let there = world.life().expect("a life");
+                world.cancel(&there).await;
+                Verdict::Go
+            }
+            Fault::Kill | Fault::PowerCut | Fault::Definition => {
+                unreachable!("the process does not survive it")
+            }
+        };
+        // Others may be faster than whoever stands here.
+        tokio::task::yield_now().await;
+        world.hooks().decide(verdict);
+    }
+
+    fn judge(&self, world: &World, action: &Action) {
+        let words = self.words();
+        let effects: Vec<u32> = world.shop.books().effects.values().copied().collect();
+        let status = action.status();
+        assert!(
+            effects.is_empty() || effects == [1],
+            "i02: {words}: {effects:?}"
+        );
+        let done = status == Status::Succeeded;
+        assert_eq!(
+            done,
+            effects == [1],
+            "i25: {words}: {status:?}, {effects:?}"
+        );
+        let acks = *world.acks();
+        assert_eq!(acks.staged, Some(action.id), "i05: {words}");
+        let votes = action
+            .approval
+            .as_ref()
+            .map_or(0, |approval| approval.votes.len());
+        assert!(!acks.voted || votes == 1, "i05: {words}: {votes} votes");
+        assert!(
+            !acks.cancelled || status == Status::Cancelled,
+            "i11: {words}: {status:?}"
+        );
+        let log = world.durable();
+        verify_chain(log.as_ref(), 0, u64::MAX).unwrap_or_else(|error| panic!("{words}: {error}"));
+        let expected = self.expected();
+        assert!(
+            expected.contains(&status),
+            "{words}: {status:?}, not {expected:?}"
+        );
+    }
+
+    /// How it may end. What depends on whether the effect was made is compared with the books.
+    fn expected(&self) -> &'static [Status] {
+        let committed = is_committed(self.step);
+        match self.fault {
+            Fault::Kill | Fault::Pause | Fault::PowerCut | Fault::Error => &[Status::Succeeded],
+            Fault::Cancel if committed => &[Status::Succeeded],
+            Fault::Cancel => &[Status::Cancelled],
+            Fault::Expiry if !committed => &[Status::Expired],
+            // What did not happen is not tried again without an approval.
+            Fault::Expiry if self.second.is_some() || self.mood == Mood::FailsOnce => {
+                &[Status::Succeeded, Status::Expired]
+            }
+            Fault::Expiry => &[Status::Succeeded],
+            // Not there yet: it is submitted to the new definition.
+            Fault::Definition if self.step <= 5 => &[Status::Succeeded],
+            Fault::Definition if !committed => &[Status::ReplanRequired],
+            // The check of another definition is not asked: a person settles it.
+            Fault::Definition => &[Status::Succeeded, Status::Failed],
+        }
+    }
+}

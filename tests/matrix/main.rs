@@ -1,0 +1,123 @@
+//! Every step of one action, from its submission to the end of a doubt, with every fault that can
+//! strike there; and a second fault in what follows.
+//!
+//! The engine and the HTTP service are the real ones, in this process; the log, the target, the clock,
+//! the requests and the file of the secret are the test's. `MATRIX_PAIRS=all` runs all pairs.
+
+mod case;
+mod clients;
+mod hooks;
+mod log;
+mod shop;
+mod steps;
+mod world;
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use case::Case;
+use shop::Mood;
+use steps::{Fault, STEPS, impossible};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// Cases at once: a case may hold up one thread.
+const AT_ONCE: usize = 6;
+
+/// Of so many pairs, one is run unless all are asked for. Shares no factor with the number of steps,
+/// so that each step has its turn.
+const ONE_IN: usize = 23;
+
+/// Every case with one fault.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for step in 1..=STEPS {
+        for fault in Fault::ALL {
+            if impossible(step, fault).is_none() {
+                let case = Case::new(step, fault);
+                cases.push(case);
+                if case.mood != Mood::Kind {
+                    cases.push(Case {
+                        mood: Mood::FailsOnce,
+                        ..case
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Runs the cases; answers how often the second fault came to strike.
+async fn run(cases: Vec<Case>) -> usize {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let mut running = JoinSet::new();
+    for case in cases {
+        let place = Arc::clone(&places).acquire_owned().await.expect("a place");
+        running.spawn(async move {
+            let again = case.run().await;
+            drop(place);
+            again
+        });
+    }
+    let mut struck = 0;
+    let mut failed = 0;
+    // Each has said in its panic what was wrong.
+    while let Some(ended) = running.join_next().await {
+        match ended {
+            Ok(again) => struck += usize::from(again),
+            Err(_panic) => failed += 1,
+        }
+    }
+    assert_eq!(failed, 0, "cases that went wrong");
+    struck
+}
+
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "{line}").expect("a line");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 12)]
+async fn i23_every_fault_at_every_step_ends_as_it_must() {
+    let cases = cases();
+    let mut cells = 0;
+    let mut reasons = Vec::new();
+    for step in 1..=STEPS {
+        for fault in Fault::ALL {
+            match impossible(step, fault) {
+                Some(reason) => reasons.push(format!("{fault:?} at {step}: {reason}")),
+                None => cells += 1,
+            }
+        }
+    }
+    assert_eq!(cells + reasons.len(), 238);
+    let count = cases.len();
+    run(cases).await;
+    say(&format!(
+        "matrix: {cells} cells in {count} cases, {} impossible:\n  {}",
+        reasons.len(),
+        reasons.join("\n  ")
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 12)]
+async fn i23_a_second_death_in_what_follows_changes_nothing() {
+    let all = std::env::var("MATRIX_PAIRS").is_ok_and(|wish| wish == "all");
+    let pairs = cases().into_iter().flat_map(|case| {
+        (1..=STEPS).map(move |second| Case {
+            second: Some(second),
+            ..case
+        })
+    });
+    let pairs: Vec<Case> = pairs
+        .enumerate()
+        .filter(|(number, _)| all || number % ONE_IN == 0)
+        .map(|(_, pair)| pair)
+        .collect();
+    let count = pairs.len();
+    let struck = run(pairs).await;
+    say(&format!(
+        "matrix: {count} pairs, in {struck} of them the second step was reached"
+    ));
+    assert!(0 < struck);
+}
