@@ -44,9 +44,9 @@ impl Case {
         }
     }
 
-    fn words(&self) -> String {
+    fn words(self) -> String {
         let Self { step, fault, .. } = self;
-        format!("{fault:?} at step {step} ({}), {:?}", name(*step), self)
+        format!("{fault:?} at step {step} ({}), {self:?}", name(step))
     }
 
     /// Runs it and judges it; whether the second fault came to strike.
@@ -71,8 +71,7 @@ impl Case {
         if self.fault.ends() {
             let changed = self.fault == Fault::Definition;
             world.changed.store(changed, Ordering::SeqCst);
-            life.abort();
-            world.die();
+            world.kill(life).await;
             life = tokio::spawn(Arc::clone(&world).live());
         } else {
             self.strike(&world).await;
@@ -82,8 +81,7 @@ impl Case {
             ended = &mut life => ended,
             () = hooks.struck(2), if second.is_some() => {
                 again = true;
-                life.abort();
-                world.die();
+                world.kill(life).await;
                 tokio::spawn(Arc::clone(&world).live()).await
             }
         };
@@ -120,7 +118,7 @@ impl Case {
         world.hooks().decide(verdict);
     }
 
-    fn judge(&self, world: &World, action: &Action) {
+    fn judge(self, world: &World, action: &Action) {
         let words = self.words();
         let effects: Vec<u32> = world.shop.books().effects.values().copied().collect();
         let status = action.status();
@@ -155,23 +153,26 @@ impl Case {
     }
 
     /// How it may end. What depends on whether the effect was made is compared with the books.
-    fn expected(&self) -> &'static [Status] {
+    fn expected(self) -> &'static [Status] {
         let committed = is_committed(self.step);
         match self.fault {
-            Fault::Kill | Fault::Pause | Fault::PowerCut | Fault::Error => &[Status::Succeeded],
-            Fault::Cancel if committed => &[Status::Succeeded],
-            Fault::Cancel => &[Status::Cancelled],
+            Fault::Cancel if !committed => &[Status::Cancelled],
             Fault::Expiry if !committed => &[Status::Expired],
             // What did not happen is not tried again without an approval.
             Fault::Expiry if self.second.is_some() || self.mood == Mood::FailsOnce => {
                 &[Status::Succeeded, Status::Expired]
             }
-            Fault::Expiry => &[Status::Succeeded],
-            // Not there yet: it is submitted to the new definition.
-            Fault::Definition if self.step <= 5 => &[Status::Succeeded],
-            Fault::Definition if !committed => &[Status::ReplanRequired],
+            // What was not there yet is submitted to the new definition.
+            Fault::Definition if !committed && 5 < self.step => &[Status::ReplanRequired],
             // The check of another definition is not asked: a person settles it.
-            Fault::Definition => &[Status::Succeeded, Status::Failed],
+            Fault::Definition if committed => &[Status::Succeeded, Status::Failed],
+            Fault::Kill
+            | Fault::Pause
+            | Fault::PowerCut
+            | Fault::Error
+            | Fault::Cancel
+            | Fault::Expiry
+            | Fault::Definition => &[Status::Succeeded],
         }
     }
 }

@@ -34,16 +34,7 @@ impl World {
                 let there = there.map(|action| (action.phase, action.attempts));
                 panic!("i27: it hangs: {:?} {there:?}", self.acks());
             }
-            let life = match self.life().filter(|life| life.engine.ready().is_ok()) {
-                Some(life) => life,
-                None => {
-                    if self.life().is_some() {
-                        // The store failed: somebody restarts it.
-                        self.die();
-                    }
-                    self.start().await
-                }
-            };
+            let life = self.life_that_works().await;
             if self.acks().staged.is_none() {
                 self.submit(&life).await;
                 continue;
@@ -91,12 +82,26 @@ impl World {
             let seen = Some((action.status(), action.updated_at));
             if moved.1 != seen {
                 moved = (Instant::now(), seen);
-            } else if NUDGE < moved.0.elapsed() {
+            } else if action.phase != Phase::Executing && NUDGE < moved.0.elapsed() {
                 self.pass(Duration::from_secs(1));
                 moved = (Instant::now(), None);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    /// The life there is; somebody starts the process where it is gone or its store has failed.
+    async fn life_that_works(&self) -> Arc<Life> {
+        let there = self.life();
+        if let Some(life) = &there
+            && life.engine.ready().is_ok()
+        {
+            return Arc::clone(life);
+        }
+        if there.is_some() {
+            self.die();
+        }
+        self.start().await
     }
 
     async fn submit(&self, life: &Life) {

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// Cases at once: a case may hold up one thread.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 10;
 
 /// Of so many pairs, one is run unless all are asked for. Shares no factor with the number of steps,
 /// so that each step has its turn.
@@ -77,7 +77,7 @@ fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").expect("a line");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 12)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
 async fn i23_every_fault_at_every_step_ends_as_it_must() {
     let cases = cases();
     let mut cells = 0;
@@ -100,7 +100,7 @@ async fn i23_every_fault_at_every_step_ends_as_it_must() {
     ));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 12)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
 async fn i23_a_second_death_in_what_follows_changes_nothing() {
     let all = std::env::var("MATRIX_PAIRS").is_ok_and(|wish| wish == "all");
     let pairs = cases().into_iter().flat_map(|case| {

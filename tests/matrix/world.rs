@@ -186,16 +186,19 @@ impl World {
             clock: self.clock.clone(),
             target: Some(Arc::new(Way {
                 shop: self.shop.clone(),
-                hooks,
+                hooks: hooks.clone(),
             })),
             ..Options::default()
         };
         let changed = self.changed.load(Ordering::SeqCst);
         let file = ToolsFile::from_str(&tools(&self.secret.path, changed), Format::Json);
         let registry = Arc::new(file.expect("a tools file").registry);
-        let engine = Engine::open(Arc::new(log), registry, options)
-            .await
-            .expect("it starts");
+        let engine = match Engine::open(Arc::new(log), registry, options).await {
+            Ok(engine) => engine,
+            // It died while it started; what the dead read is not to be believed.
+            Err(_) if hooks.is_dead() => std::future::pending().await,
+            Err(error) => panic!("i23: it does not start: {error:?}"),
+        };
         let state = AppState::new(engine.clone(), WebConfig::default(), None);
         let life = Arc::new(Life {
             engine,
@@ -205,7 +208,19 @@ impl World {
         life
     }
 
-    /// The process dies at this instant.
+    /// The process dies at this instant, with the clients that were talking to it.
+    pub(crate) async fn kill(&self, clients: JoinHandle<Action>) {
+        {
+            let mut hooks = lock(&self.hooks);
+            *hooks = hooks.kill();
+        }
+        clients.abort();
+        // Whoever was about to do something does not do it to the next life.
+        let _aborted = clients.await;
+        self.die();
+    }
+
+    /// The process ends.
     pub(crate) fn die(&self) {
         {
             let mut hooks = lock(&self.hooks);
@@ -290,7 +305,7 @@ fn tools(secret: &Path, changed: bool) -> String {
         "check": {
             "http": { "get": "https://shop.example/refunds?key={idempotency_key}" },
             "happened": "size(body.refunds) > 0",
-            "settle": "1s",
+            "settle": "3s",
         },
         "requestLifetime": "5s",
         "approval": { "expiresIn": "1h" },

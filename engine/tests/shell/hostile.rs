@@ -69,7 +69,7 @@ async fn i16_a_target_that_repeats_our_credential_does_not_bring_it_into_the_log
             "HTTP/1.1 {status}\r\netag: \"{CANARY}\"\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         let house = house::House::new(ManualClock::new());
-        let address = house.door(Arc::new(manners::echo(first))).await;
+        let address = house.door(Arc::new(manners::echo(first)));
         let mut echo = tool(address);
         echo["execute"]["http"]["auth"] =
             json!({ "bearer": { "file": secret.to_str().expect("a path") } });

@@ -56,7 +56,7 @@ impl House {
     }
 
     /// Opens a door with these manners behind it.
-    pub(super) async fn door(&self, manner: Arc<Manner>) -> SocketAddr {
+    pub(super) fn door(&self, manner: Arc<Manner>) -> SocketAddr {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket
             .bind("127.0.0.1:0".parse().expect("an address"))
@@ -214,7 +214,10 @@ async fn receive(
                 }
                 false
             }
-            Piece::Silence => hold(()).await == (),
+            Piece::Silence => {
+                hold(()).await;
+                false
+            }
             Piece::Reset => {
                 let _gone = stream.set_zero_linger();
                 false

@@ -82,9 +82,8 @@ impl Row {
         }
         match first {
             Seen::Done => End::Machine(Status::Succeeded),
-            Seen::Refused => End::Machine(Status::Failed),
             Seen::NotDelivered if self.manner.kind_later => End::Machine(Status::Succeeded),
-            Seen::NotDelivered => End::Machine(Status::Failed),
+            Seen::Refused | Seen::NotDelivered => End::Machine(Status::Failed),
             Seen::Unknown | Seen::DoneOrUnknown | Seen::NotDeliveredOrUnknown => match self.doubter
             {
                 Some(doubter) if doubter.helps() => {

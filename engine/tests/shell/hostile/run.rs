@@ -48,14 +48,9 @@ impl Run {
         let mut doors = HashMap::new();
         let mut tools = Map::new();
         for (number, row) in rows.iter().enumerate() {
-            let door = match doors.get(&row.manner.name) {
-                Some(door) => *door,
-                None => {
-                    let door = house.door(Arc::clone(&row.manner)).await;
-                    doors.insert(row.manner.name.clone(), door);
-                    door
-                }
-            };
+            let door = *doors
+                .entry(row.manner.name.clone())
+                .or_insert_with(|| house.door(Arc::clone(&row.manner)));
             tools.insert(format!("row_{number}"), row.tool(number, door, desk));
         }
         let log: Arc<MemoryLog> = Arc::new(MemoryLog::new());
