@@ -110,6 +110,8 @@ async fn serve(
         Some(url) => url.to_string(),
         None => format!("http://{address}"),
     };
+    // Before anybody is told that it serves: a stop that follows at once is a stop as well.
+    let signals = Signals::new();
     info!(%address, url, tools, "serving");
     if output.json {
         output.value(&json!({ "url": url, "address": address.to_string() }))?;
@@ -121,7 +123,7 @@ async fn serve(
     }
 
     let stop = CancellationToken::new();
-    tokio::spawn(watch_signals(stop.clone(), output));
+    tokio::spawn(watch_signals(signals, stop.clone(), output));
     let served = holdpoint_web::serve(listener, state, stop).await;
     engine.shutdown(STOPPING_TIME).await;
     log.close().await;
@@ -173,8 +175,8 @@ fn metrics() -> Outcome<PrometheusHandle> {
 }
 
 /// Stops the server at the first signal; ends the process at the second.
-async fn watch_signals(stop: CancellationToken, output: Output) {
-    let mut signals = match Signals::new() {
+async fn watch_signals(signals: std::io::Result<Signals>, stop: CancellationToken, output: Output) {
+    let mut signals = match signals {
         Ok(signals) => signals,
         Err(error) => {
             warn!(%error, "signals cannot be received; stopping needs a kill, which loses nothing");

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+/// What tests need at most, in bytes.
+const ROOM: u64 = 1024 * 1024 * 1024;
+
 /// What happens at one of the calls that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
@@ -176,6 +179,16 @@ impl Seen {
             failed: what.ends_with(" FAILS"),
         })
     }
+}
+
+/// A folder for what a test makes. In memory where there is such a file system with enough room: what
+/// is tested is what the library makes of the disk, and the disk itself would only take its time.
+pub(crate) fn workshop() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |found| found.f_bavail * found.f_frsize);
+    let made = (ROOM <= free).then(|| tempfile::tempdir_in(memory));
+    made.and_then(Result::ok)
+        .unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
 }
 
 /// How many calls a trace has.

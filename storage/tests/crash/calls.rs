@@ -9,7 +9,8 @@ use std::path::Path;
 
 use crate::child::{Acknowledged, check};
 use crate::library::Act;
-use crate::life::{Lived, Place, live, workshop};
+use crate::library::workshop;
+use crate::life::{Lived, Place, live};
 
 /// Enough for groups of several batches and values that are split.
 const BATCHES: u64 = 10;

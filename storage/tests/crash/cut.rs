@@ -9,7 +9,8 @@ use std::path::Path;
 use holdpoint_storage::conformance::history::Draw;
 
 use crate::child::{Acknowledged, Finding, examine, note};
-use crate::life::{Place, live, workshop};
+use crate::library::workshop;
+use crate::life::{Place, live};
 use crate::recording::{Recording, Weather};
 use crate::set;
 

@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use crate::child::{Acknowledged, Finding, examine};
+use crate::library::workshop;
 use crate::library::{Act, Errno, How, Seen};
-use crate::life::{Lived, Place, live, workshop};
+use crate::life::{Lived, Place, live};
 
 const BATCHES: u64 = 10;
 

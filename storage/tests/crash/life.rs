@@ -124,15 +124,6 @@ pub(crate) fn live(folder: &Path, batches: u64, disk: &Disk) -> Lived {
     }
 }
 
-/// A folder for what a test makes. In memory where there is such a file system: what is tested is what
-/// the library in front of the disk makes of it, and the disk itself would only take its time.
-pub(crate) fn workshop() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    let made = memory.is_dir().then(|| tempfile::tempdir_in(memory));
-    made.and_then(Result::ok)
-        .unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
-}
-
 /// A place for one log: the folder that is watched, with the log in it, and the trace beside it.
 pub(crate) struct Place(PathBuf);
 
