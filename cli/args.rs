@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    actions, bench, check, classify, completions, doctor, events, init, key, login, serve, user,
-    verify,
+    actions, bench, check, classify, completions, doctor, events, export, import, init, key, login,
+    serve, user, verify,
 };
 use crate::exit_code;
 
@@ -76,6 +76,10 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     /// Check every record of the log: that nothing was changed, dropped or added
     Verify(verify::VerifyArgs),
+    /// Write the log out as JSON lines that know no store, with its hash chain
+    Export(export::ExportArgs),
+    /// Make a log of an exported file, in an empty data folder
+    Import(import::ImportArgs),
     /// Measure what this machine and its disk give
     Bench(bench::BenchArgs),
     /// Print a completion script for a shell

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use holdpoint_engine::identity::Identity;
+use holdpoint_engine::identity::{Identity, ensure_indexes};
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
 use holdpoint_storage::{EventLog, OPENING_THREAD, OpenError, SledLog, SledOptions};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -53,8 +53,25 @@ pub(crate) fn open(folder: &Path, output: Output) -> Outcome<Arc<dyn EventLog>> 
     }
 }
 
+/// Opens the log of a folder that is there, to read it.
+pub(crate) fn open_to_read(folder: &Path, output: Output) -> Outcome<Arc<dyn EventLog>> {
+    if !folder.exists() {
+        return Err(
+            Failure::usage(format!("there is no folder {}", folder.display()))
+                .help("name the data folder with --data FOLDER"),
+        );
+    }
+    open(folder, output).map_err(|failure| {
+        if failure.code == ExitCode::Conflict {
+            failure.help("stop the server that holds it, or use a copy: --data FOLDER")
+        } else {
+            failure
+        }
+    })
+}
+
 /// The store panics on some kinds of damage; the error that opening answers says it in words.
-fn silence_the_store() {
+pub(crate) fn silence_the_store() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().name() != Some(OPENING_THREAD) {
@@ -88,13 +105,17 @@ pub(crate) fn refused(error: &OpenError) -> Failure {
         ),
         OpenError::NewerFormat { .. } => failure.help("nothing was changed; use the newer version"),
         OpenError::Damaged { .. } => failure,
+        OpenError::NotEmpty { .. } => failure.with_code(ExitCode::Usage),
         OpenError::Full { .. } => failure.help("nothing is lost; it goes on once there is room"),
         OpenError::Io { .. } => failure.help("look at the folder, its owner and its disk"),
     }
 }
 
 /// The people and keys of a log.
-pub(crate) fn identity(log: &Arc<dyn EventLog>) -> Outcome<Identity> {
+pub(crate) async fn identity(log: &Arc<dyn EventLog>) -> Outcome<Identity> {
+    ensure_indexes(log.as_ref())
+        .await
+        .map_err(|error| Failure::because("people and keys cannot be listed", &error))?;
     Identity::open(
         Arc::clone(log),
         Arc::new(SystemClock),

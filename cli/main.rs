@@ -14,6 +14,7 @@ mod failure;
 mod logging;
 mod output;
 mod problem;
+mod progress;
 mod secret;
 
 use std::io::Write as _;

@@ -50,7 +50,11 @@ pub(crate) enum Admin {
 
 impl Admin {
     /// Opens the folder, or names the server where one was given.
-    pub(crate) fn open(args: &AdminArgs, matches: &ArgMatches, output: Output) -> Outcome<Self> {
+    pub(crate) async fn open(
+        args: &AdminArgs,
+        matches: &ArgMatches,
+        output: Output,
+    ) -> Outcome<Self> {
         if let Some(server) = &args.server {
             return Client::new(&ServerArgs {
                 server: server.clone(),
@@ -67,7 +71,7 @@ impl Admin {
             None => format!("http://{}", settings.listen.value),
         };
         let log = data::open(&settings.data.value, output)?;
-        let identity = data::identity(&log)?;
+        let identity = data::identity(&log).await?;
         Ok(Self::Folder { log, identity, url })
     }
 

@@ -90,7 +90,7 @@ pub(crate) struct RevokeArgs {
 pub(crate) async fn run(command: KeyCommand, matches: &ArgMatches, output: Output) -> Outcome {
     match command {
         KeyCommand::Create(args) => {
-            let admin = Admin::open(&args.admin, matches, output)?;
+            let admin = Admin::open(&args.admin, matches, output).await?;
             let made = create(&admin, args).await;
             admin.close().await;
             let (secret, key) = made?;
@@ -106,13 +106,13 @@ pub(crate) async fn run(command: KeyCommand, matches: &ArgMatches, output: Outpu
             Ok(ExitCode::Ok)
         }
         KeyCommand::List(args) => {
-            let admin = Admin::open(&args.admin, matches, output)?;
+            let admin = Admin::open(&args.admin, matches, output).await?;
             let keys = list(&admin).await;
             admin.close().await;
             print_list(&keys?, output)
         }
         KeyCommand::Revoke(args) => {
-            let admin = Admin::open(&args.admin, matches, output)?;
+            let admin = Admin::open(&args.admin, matches, output).await?;
             let key = revoke(&admin, &args.id, &args.reason).await;
             admin.close().await;
             let key = key?;

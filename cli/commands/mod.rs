@@ -8,6 +8,8 @@ pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod login;
@@ -35,6 +37,8 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::Doctor(args) => block_on(doctor::run(args, matches, output)),
         Command::Bench(args) => bench::run(&args, output),
         Command::Verify(args) => block_on(verify::run(args, matches, output)),
+        Command::Export(args) => block_on(export::run(args, matches, output)),
+        Command::Import(args) => block_on(import::run(args, matches, output)),
         Command::Actions(command) => block_on(actions::run(command, output)),
         Command::Events(command) => block_on(events::run(command, output)),
         Command::Login(args) => block_on(login::run(args, output)),

@@ -38,6 +38,10 @@ pub(crate) struct ServeArgs {
     place: PlaceArgs,
     #[command(flatten)]
     serving: ServingArgs,
+    /// Start on a restored, copied or imported log: no other copy of it runs, and attempts that were on
+    /// their way are unknown from now on. For one start, never for a service file
+    #[arg(long)]
+    confirm_restore: bool,
 }
 
 /// Serves until it is told to stop.
@@ -68,7 +72,14 @@ pub(crate) fn run(args: &ServeArgs, matches: &ArgMatches, output: Output) -> Out
         .enable_all()
         .build()
         .map_err(|error| Failure::because("cannot start", &error))?
-        .block_on(serve(&settings, listener, log, registry, output))
+        .block_on(serve(
+            &settings,
+            listener,
+            log,
+            registry,
+            args.confirm_restore,
+            output,
+        ))
 }
 
 fn bind(address: SocketAddr) -> Outcome<std::net::TcpListener> {
@@ -92,13 +103,18 @@ async fn serve(
     listener: std::net::TcpListener,
     log: Arc<dyn EventLog>,
     registry: Arc<Registry>,
+    confirm_restore: bool,
     output: Output,
 ) -> Outcome {
     let failed = |error: std::io::Error| Failure::because("cannot listen", &error);
     let listener = TcpListener::from_std(listener).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let tools = registry.len();
-    let engine = open_engine(&log, registry, settings.engine()).await?;
+    let options = Options {
+        confirm_restore,
+        ..settings.engine()
+    };
+    let engine = open_engine(&log, registry, options).await?;
     let web = WebConfig {
         public_url: settings.public_url.value.clone(),
         proxy_hops: usize::from(settings.proxy_hops.value),
@@ -152,6 +168,9 @@ pub(crate) async fn open_engine(
             match error {
                 OpenError::Unreadable { .. } => failure.help(
                     "nothing was changed; `holdpoint verify` shows the extent of it, and a newer version may understand it",
+                ),
+                OpenError::Unconfirmed { .. } => failure.with_code(ExitCode::Conflict).help(
+                    "make sure that no other copy of it runs, and think of what was sent since it was made; then start it once with --confirm-restore: every attempt that was on its way is unknown then, and what waits is sent with the same keys as before. `holdpoint verify`, `doctor` and `export` work without",
                 ),
                 OpenError::Store(_) => failure.help("look at the data folder and its disk"),
             }

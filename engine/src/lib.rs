@@ -8,13 +8,15 @@
 //! 3. [`tool`]: the tools file and what a definition can do. [`identity`]: who acts.
 //! 4. The shell around the core: `store` (load, decide, append durably, then make known),
 //!    [`target`] (how the world is called, once), `scheduler` (what is due, and recovery).
-//! 5. [`engine`]: the façade that everything above talks to.
+//! 5. [`incarnation`]: whether this is the log, or a copy of it.
+//! 6. [`engine`]: the façade that everything above talks to.
 
 pub mod action;
 pub mod approval;
 pub mod canon;
 pub mod engine;
 pub mod identity;
+pub mod incarnation;
 pub mod limits;
 mod scheduler;
 mod store;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::batch::Batch;
 use crate::log::{AppendError, BATCH_BYTES_MAX, BODY_BYTES_MAX, KEY_BYTES_MAX};
-use crate::record::NewRecord;
+use crate::record::Record;
 
 /// The most records, index changes, claims and releases together in one batch. One atomic write of
 /// more keys than this would hold up every other writer.
@@ -44,7 +44,7 @@ pub fn check(batch: &Batch) -> Result<usize, AppendError> {
             return Err(invalid(format!("stream {} appears twice", append.stream)));
         }
         for record in &append.records {
-            payload += check_record(record)?;
+            payload += check_record(&record.actor, &record.kind, &record.body)?;
         }
     }
     for put in &batch.puts {
@@ -80,26 +80,23 @@ pub fn check(batch: &Batch) -> Result<usize, AppendError> {
     Ok(payload + keys)
 }
 
-fn check_record(record: &NewRecord) -> Result<usize, AppendError> {
-    at_most(
-        "the actor of a record",
-        "bytes",
-        record.actor.len(),
-        ACTOR_BYTES_MAX,
-    )?;
-    at_most(
-        "the kind of a record",
-        "bytes",
-        record.kind.len(),
-        KIND_BYTES_MAX,
-    )?;
-    at_most(
-        "the body of a record",
-        "bytes",
-        record.body.len(),
-        BODY_BYTES_MAX,
-    )?;
-    Ok(record.actor.len() + record.kind.len() + record.body.len())
+/// As [`check`], for records to be restored as they are.
+pub fn check_records(records: &[Record]) -> Result<usize, AppendError> {
+    at_most("the batch", "entries", records.len(), BATCH_ENTRIES_MAX)?;
+    let mut payload = 0;
+    for record in records {
+        payload += check_record(&record.actor, &record.kind, &record.body)?;
+    }
+    at_most("the batch", "bytes", payload, BATCH_BYTES_MAX)?;
+    Ok(payload)
+}
+
+fn check_record(actor: &str, kind: &str, body: &[u8]) -> Result<usize, AppendError> {
+    let bytes = "bytes";
+    at_most("the actor of a record", bytes, actor.len(), ACTOR_BYTES_MAX)?;
+    at_most("the kind of a record", bytes, kind.len(), KIND_BYTES_MAX)?;
+    at_most("the body of a record", bytes, body.len(), BODY_BYTES_MAX)?;
+    Ok(actor.len() + kind.len() + body.len())
 }
 
 fn at_most(what: &str, unit: &str, found: usize, bound: usize) -> Result<(), AppendError> {

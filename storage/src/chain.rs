@@ -13,6 +13,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::log::AppendError;
 use crate::record::{Hash, Record};
 use crate::seeded::Bug;
 
@@ -63,6 +64,20 @@ impl Head {
     /// The time for a batch that asks for `asked`: the latest of them, never before the log's.
     pub fn time_for(&self, asked: impl IntoIterator<Item = i64>) -> i64 {
         asked.into_iter().chain(self.time_ms).max().unwrap_or(0)
+    }
+
+    /// Moves on to `next`, which must be the record that follows; else says why it cannot be stored.
+    pub fn take(self, next: &Record) -> Result<Self, AppendError> {
+        let reason = match next.version {
+            0 => Some("it has no version"),
+            _ => self.refuse(next),
+        };
+        match reason {
+            Some(reason) => Err(AppendError::Invalid {
+                reason: format!("record {} does not follow: {reason}", next.position),
+            }),
+            None => Ok(Self::after(next)),
+        }
     }
 
     /// What is wrong with `next` as the record that follows this head, if anything is.

@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use crate::batch::Batch;
 use crate::conformance::history::Draw;
 use crate::log::{
-    AppendError, Appended, Direction, Entries, EventLog, ReadError, ScanRange, Stats, Subscription,
+    AppendError, Appended, Direction, Entries, EventLog, Origin, ReadError, ScanRange, Stats,
+    Subscription,
 };
 use crate::record::{Position, Record, StreamId, Version};
 
@@ -199,6 +200,18 @@ impl<L: EventLog> EventLog for FaultyLog<L> {
 
     fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         self.inner.claim(key)
+    }
+
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        self.inner.claims(above, limit)
+    }
+
+    fn origin(&self) -> Origin {
+        self.inner.origin()
+    }
+
+    fn confirm_origin(&self) -> io::Result<()> {
+        self.inner.confirm_origin()
     }
 
     fn subscribe(&self, after: Position) -> Subscription {

@@ -6,8 +6,8 @@
 //!
 //! Read [`log`] first: the contract, with its promises. [`sled_log`] keeps it on disk, [`memory`]
 //! in memory for tests, [`faulty`] breaks any of them on purpose, and [`conformance`] is the suite
-//! that every implementation passes. [`verify`] checks the hash chain. [`seeded`] holds mistakes that tests
-//! switch on to see that they are noticed.
+//! that every implementation passes. [`verify`] checks the hash chain, [`transfer`] writes a log out
+//! and reads it in again. [`seeded`] holds mistakes that tests switch on to see that they are noticed.
 
 pub mod batch;
 pub mod bounds;
@@ -20,12 +20,13 @@ pub mod memory;
 pub mod record;
 pub mod seeded;
 pub mod sled_log;
+pub mod transfer;
 pub mod verify;
 
 pub use batch::{Batch, Claim, IndexPut, StreamAppend};
 pub use log::{
-    AppendError, Appended, Direction, Entries, EventLog, OpenError, ReadError, ScanRange, Stats,
-    Subscription,
+    AppendError, Appended, Direction, Entries, EventLog, OpenError, Origin, ReadError, ScanRange,
+    Stats, Subscription,
 };
 pub use memory::MemoryLog;
 pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 
-use crate::batch::Batch;
-use crate::record::{Hash, Position, Record, StreamId, Version};
+use crate::batch::{Batch, StreamAppend};
+use crate::chain::Head;
+use crate::record::{Hash, NewRecord, Position, Record, StreamId, Version};
 
 /// The longest index key or claim key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;
@@ -76,11 +77,81 @@ pub trait EventLog: Send + Sync + 'static {
     /// Every durable record above `after`, then each new one, once each and in order.
     fn subscribe(&self, after: Position) -> Subscription;
 
+    /// Claims as (key, value) with a key above `above`, ascending, at most `limit`.
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError>;
+
+    /// Appends records exactly as another log had them: place, version, time and hashes included.
+    /// [`AppendError::Invalid`], and nothing written, where one of them is not the next of the log
+    /// or of its stream. Meant for a log that nobody else writes to.
+    ///
+    /// All at once or, by default, one after another: what was taken before an error stays.
+    async fn restore(&self, records: Vec<Record>) -> Result<(), AppendError> {
+        for record in records {
+            restore_one(self, record).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether this is the log that was last used here, or a copy of it (invariant I29). Stays as it
+    /// was found at opening until [`confirm_origin`](EventLog::confirm_origin).
+    fn origin(&self) -> Origin {
+        Origin::Own
+    }
+
+    /// Notes that this copy is the log from now on.
+    fn confirm_origin(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
     /// Figures about the log; cheap.
     fn stats(&self) -> Result<Stats, ReadError>;
 
     /// Waits for what is being written, then lets go of the files. Appends fail afterwards.
     async fn close(&self);
+}
+
+/// One record of [`EventLog::restore`], by an ordinary append.
+async fn restore_one<L: EventLog + ?Sized>(log: &L, record: Record) -> Result<(), AppendError> {
+    let io = |error: ReadError| AppendError::Io(std::io::Error::other(error.to_string()));
+    let stats = log.stats().map_err(io)?;
+    let head = Head {
+        position: stats.last_position,
+        hash: stats.last_hash,
+        time_ms: None,
+    };
+    head.take(&record)?;
+    let time_ms = record.time_ms;
+    let append = StreamAppend {
+        stream: record.stream,
+        expected: record.version - 1,
+        records: vec![NewRecord {
+            time_ms,
+            actor: record.actor,
+            kind: record.kind,
+            body: record.body,
+        }],
+    };
+    let batch = Batch {
+        streams: vec![append],
+        ..Batch::default()
+    };
+    let appended = log.append(batch).await?;
+    assert_eq!(
+        appended.time_ms, time_ms,
+        "nobody else writes, and the time of a chain never goes back"
+    );
+    Ok(())
+}
+
+/// Where a log comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is where it was when it was last used.
+    Own,
+    /// Its files are copies: of a backup, or of a folder that may still be in use elsewhere.
+    Copied,
+    /// It was imported, and nothing has used it since.
+    Imported,
 }
 
 /// What an append did.
@@ -235,6 +306,12 @@ pub enum OpenError {
         reason: String,
         /// What to do next.
         advice: String,
+    },
+    /// There is a log, where a new one was to be made.
+    #[error("{} holds a log already; nothing was changed; name an empty folder", path.display())]
+    NotEmpty {
+        /// The data folder.
+        path: PathBuf,
     },
     /// There is no room to open it.
     #[error("{} cannot be opened: the disk is full; free some space and start again", path.display())]

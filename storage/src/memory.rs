@@ -40,7 +40,7 @@ struct Content {
     records: Vec<Record>,
     streams: HashMap<StreamId, Vec<Position>>,
     entries: BTreeMap<(u8, Vec<u8>), Vec<u8>>,
-    claims: HashMap<Vec<u8>, Vec<u8>>,
+    claims: BTreeMap<Vec<u8>, Vec<u8>>,
     bytes: u64,
     batches: u64,
 }
@@ -292,6 +292,19 @@ impl EventLog for MemoryLog {
 
     fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         Ok(self.shared.read().content.claims.get(key).cloned())
+    }
+
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        let from = above.map_or(Bound::Unbounded, Bound::Excluded);
+        let state = self.shared.read();
+        let claims = state
+            .content
+            .claims
+            .range::<[u8], _>((from, Bound::Unbounded));
+        Ok(claims
+            .take(limit)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect())
     }
 
     fn subscribe(&self, after: Position) -> Subscription {

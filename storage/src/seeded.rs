@@ -107,6 +107,8 @@ bugs! {
     GoOnAfterEio = "go_on_after_eio",
     /// A change between looking and waiting wakes nobody.
     LostWakeup = "lost_wakeup",
+    /// A copy of a log is started as if it were the log.
+    RestoreWithoutIncarnation = "restore_without_incarnation",
 }
 
 impl Bug {

@@ -58,7 +58,7 @@ pub(super) async fn look(
         }
     };
     records(log.as_ref(), findings);
-    match data::identity(&log) {
+    match data::identity(&log).await {
         Ok(identity) => people(&identity.people(), tools, findings),
         Err(failure) => findings.bad(
             "people",

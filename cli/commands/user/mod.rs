@@ -118,7 +118,7 @@ pub(crate) async fn run(command: UserCommand, matches: &ArgMatches, output: Outp
     match command {
         UserCommand::Add(args) => add(args, matches, output).await,
         UserCommand::List(args) => {
-            let admin = Admin::open(&args.admin, matches, output)?;
+            let admin = Admin::open(&args.admin, matches, output).await?;
             let people = on::list(&admin).await;
             admin.close().await;
             print_list(&people?, output)
@@ -127,7 +127,7 @@ pub(crate) async fn run(command: UserCommand, matches: &ArgMatches, output: Outp
         UserCommand::Enable(args) => enable(args, true, matches, output).await,
         UserCommand::Passwd(args) => passwd(args, matches, output).await,
         UserCommand::Link(args) => {
-            let admin = Admin::open(&args.admin, matches, output)?;
+            let admin = Admin::open(&args.admin, matches, output).await?;
             let link = on::link(&admin, &args.email).await;
             admin.close().await;
             let link = link?;
@@ -160,7 +160,7 @@ async fn add(args: AddArgs, matches: &ArgMatches, output: Output) -> Outcome {
         attributes: args.attribute.into_iter().collect(),
         password,
     };
-    let admin = Admin::open(&args.admin, matches, output)?;
+    let admin = Admin::open(&args.admin, matches, output).await?;
     let person = on::add(&admin, new).await;
     admin.close().await;
     let person = person?;
@@ -175,7 +175,7 @@ async fn add(args: AddArgs, matches: &ArgMatches, output: Output) -> Outcome {
 }
 
 async fn enable(args: ReasonArgs, on: bool, matches: &ArgMatches, output: Output) -> Outcome {
-    let admin = Admin::open(&args.admin, matches, output)?;
+    let admin = Admin::open(&args.admin, matches, output).await?;
     let person = on::set_enabled(&admin, &args.email, on, &args.reason).await;
     admin.close().await;
     print(&person?, output)?;
@@ -190,7 +190,7 @@ async fn enable(args: ReasonArgs, on: bool, matches: &ArgMatches, output: Output
 async fn passwd(args: PasswdArgs, matches: &ArgMatches, output: Output) -> Outcome {
     let prompt = format!("New password of {}: ", escape::text(&args.email));
     let password = secret::password(args.password_file.as_deref(), &prompt, output)?;
-    let admin = Admin::open(&args.admin, matches, output)?;
+    let admin = Admin::open(&args.admin, matches, output).await?;
     let done = on::set_password(&admin, &args.email, &Secret::new(password)).await;
     admin.close().await;
     done?;

@@ -122,6 +122,12 @@ pub enum Command {
         /// Now.
         at: Timestamp,
     },
+    /// The log is a copy: whatever was on its way when it was made has an unknown outcome, leased to a
+    /// worker or not (invariant I29).
+    LoseAttempt {
+        /// Now.
+        at: Timestamp,
+    },
     /// An attempt has ended.
     Record {
         /// Which attempt.

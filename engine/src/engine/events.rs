@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{ActError, Engine, HistoryEntry, Versioned, may_see};
 use crate::action::{ActionId, describe};
 use crate::identity::{self, Principal};
+use crate::incarnation;
 use crate::store::codec;
 use crate::time::Timestamp;
 
@@ -139,7 +140,9 @@ fn entry(record: Record) -> Result<HistoryEntry, ActError> {
     };
     let data = match &event {
         Some(event) => describe(event),
-        None => identity::describe(&record).unwrap_or(Value::Null),
+        None => identity::describe(&record)
+            .or_else(|| incarnation::describe(&record))
+            .unwrap_or(Value::Null),
     };
     Ok(HistoryEntry {
         position: record.position,

@@ -24,9 +24,10 @@ use holdpoint_storage::{EventLog, ReadError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use crate::identity::{Identity, Principal};
+use crate::identity::{Identity, Principal, ensure_indexes};
+use crate::incarnation;
 use crate::scheduler::{Dispatcher, Inbox, Work, recover};
-use crate::store::{EngineTime, Store, rebuild};
+use crate::store::{EngineTime, Store, kinds, rebuild};
 use crate::target::{HttpTarget, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
@@ -92,7 +93,12 @@ impl Engine {
             locals,
             target,
             calls_max,
+            confirm_restore,
         } = options;
+        kinds::check(log.as_ref())?;
+        if !confirm_restore {
+            incarnation::refuse_unconfirmed(log.as_ref())?;
+        }
         if rebuild::ensure(log.as_ref()).await? {
             tracing::info!("the indexes were built from the log");
         }
@@ -102,12 +108,23 @@ impl Engine {
         let store = Store::new(Arc::clone(&log), Arc::clone(&time), Arc::clone(&inbox));
         let store = Arc::new(store);
         store.tally.start(log.as_ref())?;
-        let lost = recover(&store)
+        if confirm_restore {
+            incarnation::confirm(log.as_ref(), entropy.as_ref(), time.now()).await?;
+        }
+        let lost = recover(&store, confirm_restore)
             .await
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         if 0 < lost {
             tracing::warn!("{lost} calls were on their way when the process stopped: now unknown");
         }
+        if confirm_restore {
+            // Last: until every attempt that was on its way is unknown, it is an unconfirmed copy.
+            log.confirm_origin()
+                .map_err(|error| OpenError::Store(Box::new(error)))?;
+        }
+        ensure_indexes(log.as_ref())
+            .await
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
         let identity = Identity::open(log, time, Arc::clone(&entropy))
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         let target = target.unwrap_or_else(|| Arc::new(HttpTarget::new(network)));

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_storage::{Position, Version};
+use holdpoint_storage::{Origin, Position, Version};
 use serde_json::Value;
 
 use crate::action::{Action, ActionId, Event, Refusal, SafetyClass, Status};
 use crate::approval::Vote;
 use crate::canon::Digest;
+use crate::incarnation::Underway;
 use crate::target::{Locals, NetworkOptions, Target};
 use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
 
@@ -29,6 +30,9 @@ pub struct Options {
     pub target: Option<Arc<dyn Target>>,
     /// How many calls may be on their way at once, over all tools; at least 2.
     pub calls_max: usize,
+    /// Whether an operator has confirmed that no other copy of this log is in use. Without that a copy
+    /// is not started (invariant I29); with it, attempts that were on their way are unknown.
+    pub confirm_restore: bool,
 }
 
 impl Default for Options {
@@ -40,6 +44,7 @@ impl Default for Options {
             locals: Locals::default(),
             target: None,
             calls_max: 64,
+            confirm_restore: false,
         }
     }
 }
@@ -274,9 +279,33 @@ pub enum OpenError {
         /// What is wrong.
         reason: String,
     },
+    /// It is a copy of a log, and nobody has confirmed that it is the one to be used (invariant I29).
+    /// Nothing was changed.
+    #[error("{}", unconfirmed(*origin, *underway))]
+    Unconfirmed {
+        /// Where it comes from.
+        origin: Origin,
+        /// What would go on; none where that is not known before the indexes were made.
+        underway: Option<Underway>,
+    },
     /// The store failed.
     #[error("the store failed while starting")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+fn unconfirmed(origin: Origin, underway: Option<Underway>) -> String {
+    let found = match origin {
+        Origin::Own => "it was not confirmed",
+        Origin::Copied => {
+            "its files are copies, of a backup or of a folder that may still be in use elsewhere"
+        }
+        Origin::Imported => "it was imported, and the log it comes from may still be in use",
+    };
+    let underway = underway.map_or_else(String::new, |underway| {
+        let Underway { waiting, in_flight } = underway;
+        format!("; {waiting} actions wait to be sent, and {in_flight} attempts were on their way")
+    });
+    format!("this log sends nothing before that was confirmed: {found}{underway}")
 }
 
 /// Why a list could not be made.

@@ -20,6 +20,7 @@ mod error;
 mod event;
 #[cfg(test)]
 mod format_tests;
+mod indexes;
 mod keys;
 mod links;
 mod password;
@@ -39,6 +40,7 @@ mod token;
 pub use describe::describe;
 pub use error::{AuthError, ChangeError, LinkError, OpenIdentityError, SignInError, StoreError};
 pub use event::{EndCause, Event, RefusalCause};
+pub use indexes::ensure_indexes;
 pub use password::PasswordHash;
 pub use person::{Key, NewKey, NewPerson, Person, PersonChange};
 pub use principal::{Principal, Role};

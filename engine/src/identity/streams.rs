@@ -20,6 +20,11 @@ pub(super) const LINKS: u8 = 25;
 /// Index: id of a person, `/`, id of a link → hash of its token.
 pub(super) const LINKS_OF: u8 = 26;
 
+/// Index: what is known about the indexes themselves.
+pub(super) const META: u8 = 27;
+/// In [`META`]: the version of the lists of people and keys.
+pub(super) const META_LISTS: &[u8] = b"lists";
+
 /// The prefixes of ids, with the kinds of stream that belong to them.
 const KINDS: [(&str, &str, &str); 4] = [
     ("per_", "person/", "person"),

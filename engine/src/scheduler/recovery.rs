@@ -22,9 +22,12 @@ const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// Turns every attempt that was on its way into an unknown one. Answers how many there were.
 ///
+/// In a copy that was `restored`, attempts of workers are among them: whether a lease of the other copy
+/// was kept is not known here.
+///
 /// On a full disk it is done as soon as there is room: reading must be possible before (invariant
 /// I23), and until then nothing can happen to these actions.
-pub(crate) async fn recover(store: &Arc<Store>) -> Result<u64, CommitError> {
+pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, CommitError> {
     let prefix: Vec<u8> = index::lane(Status::Executing).into_iter().collect();
     let mut above: Option<Vec<u8>> = None;
     let mut found = 0;
@@ -41,7 +44,7 @@ pub(crate) async fn recover(store: &Arc<Store>) -> Result<u64, CommitError> {
             .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
         for (key, _) in &entries {
             if let Some(open) = OpenKey::parse(key) {
-                match mark_unknown(store, open.id).await {
+                match mark_unknown(store, open.id, restored).await {
                     Ok(was_lost) => found += u64::from(was_lost),
                     Err(CommitError::Full(_)) => left.push(open.id),
                     Err(error) => return Err(error),
@@ -58,17 +61,17 @@ pub(crate) async fn recover(store: &Arc<Store>) -> Result<u64, CommitError> {
             "there is no room to record that {} calls have an unknown outcome; make room",
             left.len()
         );
-        tokio::spawn(recover_later(Arc::clone(store), left));
+        tokio::spawn(recover_later(Arc::clone(store), left, restored));
     }
     Ok(found)
 }
 
-async fn recover_later(store: Arc<Store>, mut left: Vec<ActionId>) {
+async fn recover_later(store: Arc<Store>, mut left: Vec<ActionId>, restored: bool) {
     while let Some(id) = left.last() {
         if store.stop.may_begin().is_err() {
             return;
         }
-        match mark_unknown(&store, *id).await {
+        match mark_unknown(&store, *id, restored).await {
             Ok(_) => {
                 left.pop();
             }
@@ -86,10 +89,18 @@ async fn recover_later(store: Arc<Store>, mut left: Vec<ActionId>) {
     }
 }
 
-async fn mark_unknown(store: &Arc<Store>, id: ActionId) -> Result<bool, CommitError> {
+async fn mark_unknown(
+    store: &Arc<Store>,
+    id: ActionId,
+    restored: bool,
+) -> Result<bool, CommitError> {
     let Some(view) = store.load(id)? else {
         return Ok(false);
     };
+    if restored {
+        let committed = store.act(id, ENGINE, |at| Command::LoseAttempt { at });
+        return Ok(!committed.await?.events().is_empty());
+    }
     // A worker that pulled the call lives in another process; its lease ends by itself.
     if let Some(end) = leased_until(&view.action) {
         let committed = store.act(id, ENGINE, |at| Command::ReachLeaseEnd { at });

@@ -8,7 +8,7 @@ use holdpoint_storage::{AppendError, Batch, Claim, IndexPut, StreamAppend};
 
 use super::codec::{self, CodecError};
 use super::index::{self, OpenKey, WorkKey};
-use super::{BoxError, LoadError, Store, careless, fatal};
+use super::{BoxError, LoadError, Store, careless, fatal, kinds};
 use crate::action::{Action, ActionId, Command, Event, Refusal, decide, evolve};
 use crate::engine::{Versioned, observe};
 use crate::time::Timestamp;
@@ -261,9 +261,13 @@ impl Store {
         let Ok(stats) = self.log.stats() else {
             return;
         };
-        let Ok(batch) = self.tally.checkpoint(stats.last_position) else {
+        let position = stats.last_position;
+        let (Ok(mut batch), Ok(kinds)) =
+            (self.tally.checkpoint(position), kinds::checkpoint(position))
+        else {
             return;
         };
+        batch.puts.push(kinds);
         if let Err(error) = self.log.append(batch).await {
             tracing::warn!(%error, "the totals were not stored; the next start counts them again");
         }

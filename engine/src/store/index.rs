@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 1 view | id (16) | format byte, version and action |
 //! | 2 open | status (1), due (8), id (16) | the name of the tool |
-//! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`] |
+//! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`], [`META_KINDS`] |
 //! | 10 work | tool, 0, due (8), id (16) | the digest of the tool (32) |
 //!
 //! Index 2 holds what is waiting, not what has happened: every action that is not final has exactly
@@ -31,6 +31,8 @@ pub(crate) const WORK: u8 = 10;
 pub(crate) const META_VIEWS: &[u8] = b"views";
 /// How many actions have become final, up to a position.
 pub(crate) const META_TOTALS: &[u8] = b"totals";
+/// Up to where every record was found to be of a known kind.
+pub(crate) const META_KINDS: &[u8] = b"kinds";
 
 /// The statuses that are not final: the lanes of the open index, in order.
 pub(crate) const LANES: [Status; 5] = [

@@ -6,7 +6,7 @@
 //! waits, handing over what is due) happens after it is durable (I5), even if the caller has gone.
 //!
 //! * [`codec`]: the stored form. [`index`]: the layout of the indexes.
-//! * [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
+//! * [`kinds`]: what this version can read. [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
 
 mod careless;
 pub(crate) mod codec;
@@ -15,6 +15,7 @@ pub(crate) mod counts;
 #[cfg(test)]
 mod format_tests;
 pub(crate) mod index;
+pub(crate) mod kinds;
 pub(crate) mod rebuild;
 mod stop;
 mod time;

@@ -58,12 +58,17 @@ impl From<RebuildError> for OpenError {
 /// Makes sure that the indexes are those of this version; builds them from the log where they are
 /// missing or of another format. Answers whether it did.
 pub(crate) async fn ensure(log: &dyn EventLog) -> Result<bool, RebuildError> {
-    let marker = log.get(index::META, index::META_VIEWS)?;
-    if marker.as_deref() == Some(&[VIEW_FORMAT]) {
+    if is_current(log)? {
         return Ok(false);
     }
     rebuild(log).await?;
     Ok(true)
+}
+
+/// Whether the indexes are there and of this version.
+pub(crate) fn is_current(log: &dyn EventLog) -> Result<bool, ReadError> {
+    let marker = log.get(index::META, index::META_VIEWS)?;
+    Ok(marker.as_deref() == Some(&[VIEW_FORMAT]))
 }
 
 /// Deletes every index of the engine and builds it from the log. A stop in the middle is safe: the

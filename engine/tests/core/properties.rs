@@ -139,6 +139,7 @@ fn commands() -> impl Strategy<Value = Command> {
             at: T0
         }),
         Just(Command::ReachLeaseEnd { at: T0 }),
+        Just(Command::LoseAttempt { at: T0 }),
         any::<bool>().prop_map(|happened| Command::Settle {
             by: "per_op".to_owned(),
             happened,
@@ -194,6 +195,7 @@ fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
         | Command::Heartbeat { at, .. }
         | Command::Report { at, .. }
         | Command::ReachLeaseEnd { at }
+        | Command::LoseAttempt { at }
         | Command::Record { at, .. }
         | Command::Settle { at, .. } => *at = moment,
         Command::Check { asked_at, at, .. } => {

@@ -73,6 +73,13 @@ impl EventLog for FaultyLog {
     fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         self.log.claim(key)
     }
+    fn claims(
+        &self,
+        above: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, ReadError> {
+        self.log.claims(above, limit)
+    }
     fn subscribe(&self, after: Position) -> Subscription {
         self.log.subscribe(after)
     }

@@ -15,15 +15,15 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tracing::{error, warn};
 
 use super::fault::Fault;
-use super::folder::Store;
 use super::group::{Group, Refusal, Tails, Write};
 use super::keys::Tip;
 use super::mark::Mark;
+use super::store::Store;
 use super::view::View;
 use super::waker::Waker;
 use crate::batch::Batch;
 use crate::log::{AppendError, Appended};
-use crate::record::Position;
+use crate::record::{Position, Record};
 use crate::seeded::Bug;
 
 /// The most batches in one group. Beyond this a larger group gains little (each key costs about
@@ -35,9 +35,17 @@ const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 type Answer = Result<Appended, AppendError>;
 
-/// A batch on its way to the committer.
+/// What is to be written.
+pub(super) enum Work {
+    /// A batch, checked against what is there.
+    Append(Batch),
+    /// Records as another log had them.
+    Restore(Vec<Record>),
+}
+
+/// Something on its way to the committer.
 pub(super) struct Request {
-    pub(super) batch: Batch,
+    pub(super) work: Work,
     pub(super) bytes: usize,
     pub(super) answer: oneshot::Sender<Answer>,
     /// The room that it takes in the queue, given back when it is done.
@@ -84,13 +92,10 @@ impl Committer {
         let mut waiting = Vec::with_capacity(group.len());
         let mut batches = Vec::with_capacity(group.len());
         for Request {
-            batch,
-            answer,
-            room,
-            ..
+            work, answer, room, ..
         } in group
         {
-            batches.push(batch);
+            batches.push(work);
             waiting.push((answer, room));
         }
         let answers = if let Some(reason) = &self.stopped {
@@ -122,7 +127,7 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, batches: Vec<Batch>) -> Vec<Answer> {
+    fn commit(&mut self, batches: Vec<Work>) -> Vec<Answer> {
         let count = batches.len();
         let _watched = self.waker.begin();
         // sled panics where it meets what cannot be; the tree is not to be trusted after that.
@@ -144,14 +149,18 @@ impl Committer {
         (0..count).map(|_| Err(AppendError::Io(again()))).collect()
     }
 
-    fn try_commit(&mut self, batches: Vec<Batch>) -> Result<Vec<Answer>, Fault> {
+    fn try_commit(&mut self, batches: Vec<Work>) -> Result<Vec<Answer>, Fault> {
         // At most GROUP_MAX.
         let size = u32::try_from(batches.len()).unwrap_or(u32::MAX);
         let mut answers = Vec::with_capacity(batches.len());
         let store = Arc::clone(&self.store);
         let mut group = Group::new(&store.db, &mut self.tails, self.tip);
-        for batch in batches {
-            answers.push(match group.add(batch) {
+        for work in batches {
+            let taken = match work {
+                Work::Append(batch) => group.add(batch),
+                Work::Restore(records) => group.restore(&records),
+            };
+            answers.push(match taken {
                 Ok(appended) => Ok(appended),
                 Err(Refusal::Batch(error)) => Err(error),
                 Err(Refusal::Store(fault)) => return Err(fault),

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! lock         locked by the process that has the log open; names it
-//! log-format   the marker: "holdpoint log", the format number, and whether creation was finished
+//! log-format   the marker: "holdpoint log", the format number, whether creation was finished, and
+//!              which file the store was in (see the module `origin`)
 //! store/       the files of sled
 //! mark         how far the log has been acknowledged (see the module `mark`)
 //! reserve      room that is given back to open the log on a full disk
@@ -15,12 +16,10 @@ use std::path::{Path, PathBuf};
 use tracing::{info, warn};
 
 use super::SledOptions;
-use super::tree::Tree;
+use super::marker::{self, MARKER, MARKER_NEW, State};
+use super::origin::{Birth, Noted};
 use crate::log::OpenError;
 use crate::seeded::Bug;
-
-/// The format of the data folder that this version writes, and the newest that it reads.
-pub(super) const FORMAT: u32 = 1;
 
 /// Opening needs about this much room to write down what it learns.
 const OPENING_BYTES: u64 = 16 * 1024 * 1024;
@@ -31,17 +30,15 @@ const READ_BYTES: usize = 1024 * 1024;
 const LOCK: &str = "lock";
 /// The number of a process and a line end fit well.
 const LOCK_BYTES_MAX: u64 = 64;
-const MARKER: &str = "log-format";
-const MARKER_NEW: &str = "log-format.new";
-const TITLE: &str = "holdpoint log";
+const RESERVE: &str = "reserve";
 
-/// What the marker says.
+/// What a folder is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Creation has begun and not ended: nothing was acknowledged yet.
-    Creating,
-    /// There is a log.
-    Ready,
+pub(super) enum Purpose {
+    /// To use the log in it, or make one.
+    Use,
+    /// To fill a new log with records of another.
+    Import,
 }
 
 /// A data folder that this process holds the lock of.
@@ -49,11 +46,18 @@ pub(super) struct Folder {
     path: PathBuf,
     lock: File,
     free_bytes_min: u64,
+    /// What the marker said when the folder was taken.
+    noted: Option<Noted>,
 }
 
 impl Folder {
-    /// Takes the folder, or creates it. Changes nothing in a folder of something else.
-    pub(super) fn take(path: &Path, options: &SledOptions) -> Result<(Self, State), OpenError> {
+    /// Takes the folder, or creates it. Changes nothing in a folder of something else, and nothing in
+    /// one that does not suit the purpose.
+    pub(super) fn take(
+        path: &Path,
+        options: &SledOptions,
+        purpose: Purpose,
+    ) -> Result<(Self, State), OpenError> {
         let io = |source| open_error(path, source);
         if path.exists() && !path.is_dir() {
             return Err(OpenError::Damaged {
@@ -66,16 +70,72 @@ impl Folder {
         create(path).map_err(io)?;
         refuse_foreign(path)?;
         let lock = lock(path)?;
+        let known = marker::read(path)?;
         let folder = Self {
             path: path.to_owned(),
             lock,
             free_bytes_min: options.free_bytes_min,
+            noted: known.and_then(|(_, noted)| noted),
         };
-        let known = read_marker(path)?;
-        if known.is_none() {
-            folder.write_marker(State::Creating).map_err(io)?;
+        let known = known.map(|(state, _)| state);
+        match (purpose, known) {
+            (Purpose::Use, Some(State::Importing)) => Err(unfinished_import(path)),
+            (Purpose::Import, Some(State::Ready)) => Err(OpenError::NotEmpty {
+                path: path.to_owned(),
+            }),
+            (Purpose::Use, Some(state)) => Ok((folder, state)),
+            (Purpose::Use, None) => {
+                folder.write_marker(State::Creating, None).map_err(io)?;
+                Ok((folder, State::Creating))
+            }
+            (Purpose::Import, Some(State::Creating | State::Importing) | None) => {
+                folder.write_marker(State::Importing, None).map_err(io)?;
+                Ok((folder, State::Importing))
+            }
         }
-        Ok((folder, known.unwrap_or(State::Creating)))
+    }
+
+    /// Removes what an import that did not end has left, the marker last. Nothing is done where there
+    /// was no import.
+    pub(super) fn discard_import(path: &Path) -> Result<(), OpenError> {
+        let io = |source| open_error(path, source);
+        if !path.join(MARKER).exists() {
+            return Ok(());
+        }
+        let lock = lock(path)?;
+        let Some((State::Importing, _)) = marker::read(path)? else {
+            return Ok(());
+        };
+        let folder = Self {
+            path: path.to_owned(),
+            lock,
+            free_bytes_min: 0,
+            noted: None,
+        };
+        folder.start_over().map_err(io)?;
+        let remove = |name: &str| match fs::remove_file(path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        };
+        for name in [RESERVE, MARKER, LOCK] {
+            remove(name).map_err(io)?;
+        }
+        Ok(())
+    }
+
+    /// What the marker said about where the folder comes from, when it was taken.
+    pub(super) fn noted(&self) -> Option<Noted> {
+        self.noted
+    }
+
+    /// What tells the file of the store from its copies.
+    pub(super) fn birth(&self) -> io::Result<Birth> {
+        Birth::of(&self.store().join("db"))
+    }
+
+    /// Notes that the log is ready, and that this folder is its own.
+    pub(super) fn write_ready(&self) -> io::Result<()> {
+        self.write_marker(State::Ready, Some(Noted::Store(self.birth()?)))
     }
 
     pub(super) fn store(&self) -> PathBuf {
@@ -87,7 +147,7 @@ impl Folder {
     }
 
     fn reserve(&self) -> PathBuf {
-        self.path.join("reserve")
+        self.path.join(RESERVE)
     }
 
     /// Removes what a creation left that did not end. Nothing in there was ever acknowledged.
@@ -141,16 +201,8 @@ impl Folder {
     }
 
     /// Writes the marker whole or not at all.
-    pub(super) fn write_marker(&self, state: State) -> io::Result<()> {
-        let word = match state {
-            State::Creating => "creating",
-            State::Ready => "ready",
-        };
-        let new = self.path.join(MARKER_NEW);
-        let mut file = File::create(&new)?;
-        write!(file, "{TITLE}\nformat {FORMAT}\n{word}\n")?;
-        file.sync_all()?;
-        fs::rename(&new, self.path.join(MARKER))?;
+    pub(super) fn write_marker(&self, state: State, noted: Option<Noted>) -> io::Result<()> {
+        marker::write(&self.path, state, noted)?;
         sync_folder(&self.path)
     }
 
@@ -194,51 +246,26 @@ impl Folder {
             drop(fs::remove_file(self.reserve()));
         }
     }
+
+    /// How much is free on its disk, in bytes.
+    pub(super) fn free_bytes(&self) -> io::Result<u64> {
+        free_bytes(&self.path)
+    }
+
+    /// How much is kept free there, in bytes.
+    pub(super) fn free_bytes_min(&self) -> u64 {
+        self.free_bytes_min
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // Only so that nobody reads the name of a process that has let go; closing frees the lock.
         drop(self.lock.set_len(0));
-    }
-}
-
-/// An open store in its folder. Dropping it closes the files, then frees the folder.
-pub(super) struct Store {
-    pub(super) db: Tree,
-    /// sled's file again: its own flush does not reach the device.
-    file: File,
-    folder: Folder,
-}
-
-impl Store {
-    pub(super) fn new(db: Tree, file: File, folder: Folder) -> Self {
-        Self { db, file, folder }
-    }
-
-    /// Brings what was flushed to the device.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        if Bug::FlushWithoutFdatasync.is_on() {
-            return Ok(());
-        }
-        self.file.sync_data()
-    }
-
-    /// Why nothing should be added now, if so: the floor of free space would be passed.
-    pub(super) fn too_full(&self, bytes: usize) -> Option<String> {
-        let floor = self.folder.free_bytes_min;
-        if floor == 0 {
-            return None;
-        }
-        // Where the room cannot be told, the write itself will tell.
-        let free = free_bytes(&self.folder.path).ok()?;
-        (free < floor.saturating_add(bytes as u64)).then(|| {
-            format!(
-                "{free} bytes are free on the disk of {}, and {floor} are kept free; \
-                 make room and try again",
-                self.folder.path.display()
-            )
-        })
     }
 }
 
@@ -330,30 +357,11 @@ fn is_our_lock(path: &Path) -> io::Result<bool> {
     Ok(bytes.len() as u64 <= LOCK_BYTES_MAX && is_number)
 }
 
-fn read_marker(path: &Path) -> Result<Option<State>, OpenError> {
-    let text = match fs::read(path.join(MARKER)) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(open_error(path, source)),
-    };
-    let mut lines = text.lines();
-    let titled = lines.next() == Some(TITLE);
-    let format = lines
-        .next()
-        .and_then(|line| line.strip_prefix("format ")?.parse::<u32>().ok());
-    match (titled, format, lines.next()) {
-        (true, Some(found), _) if FORMAT < found => Err(OpenError::NewerFormat {
-            path: path.to_owned(),
-            found,
-            supported: FORMAT,
-        }),
-        (true, Some(FORMAT), Some("creating")) => Ok(Some(State::Creating)),
-        (true, Some(FORMAT), Some("ready")) => Ok(Some(State::Ready)),
-        _ => Err(OpenError::Damaged {
-            path: path.to_owned(),
-            reason: format!("its file {MARKER} cannot be read"),
-            advice: "nothing was changed; restore that file from a backup".to_owned(),
-        }),
+fn unfinished_import(path: &Path) -> OpenError {
+    OpenError::Damaged {
+        path: path.to_owned(),
+        reason: "an import into it did not end, so nothing in it counts".to_owned(),
+        advice: "run the import again, or remove the folder".to_owned(),
     }
 }
 

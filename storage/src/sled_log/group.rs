@@ -160,6 +160,39 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// Takes records into the group as another log had them, if each is the next.
+    pub(super) fn restore(&mut self, records: &[Record]) -> Result<Appended, Refusal> {
+        let before = self.head.position;
+        let mut head = self.head;
+        let mut versions = HashMap::new();
+        for record in records {
+            head = head.take(record).map_err(Refusal::Batch)?;
+            let version = match versions.entry(&record.stream) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let tail = self.tails.get(self.db, &record.stream)?;
+                    unknown.insert(tail.version())
+                }
+            };
+            if record.version != *version + 1 {
+                return Err(Refusal::Batch(AppendError::VersionConflict {
+                    stream: record.stream.clone(),
+                    expected: record.version - 1,
+                    actual: *version,
+                }));
+            }
+            *version += 1;
+        }
+        for record in records {
+            self.push(record)?;
+        }
+        Ok(Appended {
+            first: before + u64::from(before < self.head.position),
+            last: self.head.position,
+            time_ms: self.head.time_for([]),
+        })
+    }
+
     fn check(&mut self, batch: &Batch) -> Result<(), Refusal> {
         for append in &batch.streams {
             let actual = self.tails.get(self.db, &append.stream)?.version();

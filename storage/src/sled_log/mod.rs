@@ -4,7 +4,7 @@
 //! shows a write before it is durable, and it takes damage at the end of its file for a torn write.
 //! What is built around it, in reading order:
 //!
-//! * `folder`: the lock, the marker, the room on the disk.
+//! * `folder`, `origin`: the lock, the marker, the room on the disk; telling a copy of a folder.
 //! * `keys`, `values`: what is in the tree. No stored value is longer than 7 KiB.
 //! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
 //! * `view`: readers see the durable state only.
@@ -21,7 +21,11 @@ mod folder;
 mod group;
 mod keys;
 mod mark;
+mod marker;
 mod open;
+mod origin;
+mod scan;
+mod store;
 mod tree;
 mod values;
 mod view;
@@ -36,8 +40,9 @@ use std::thread::{self, JoinHandle};
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use self::committer::{Committer, Counters, GROUP_MAX, Request};
+use self::committer::{Committer, Counters, GROUP_MAX, Request, Work};
 pub use self::fault::OPENING_THREAD;
+use self::folder::{Folder, Purpose};
 use self::group::Tails;
 use self::open::Opened;
 use self::view::View;
@@ -45,8 +50,8 @@ use self::waker::Waker;
 use crate::batch::Batch;
 use crate::bounds;
 use crate::log::{
-    AppendError, Appended, Direction, Entries, EventLog, OpenError, ReadError, ScanRange, Stats,
-    Subscription,
+    AppendError, Appended, Direction, Entries, EventLog, OpenError, Origin, ReadError, ScanRange,
+    Stats, Subscription,
 };
 use crate::record::{Position, Record, StreamId, Version};
 
@@ -93,14 +98,44 @@ pub struct SledLog {
     /// Closed once the committer has let go of the files.
     ended: watch::Receiver<()>,
     committer: Option<JoinHandle<()>>,
+    origin: Mutex<Origin>,
 }
 
 impl SledLog {
     /// Opens the log in the folder `path`, or creates it there. Blocks: after an unclean stop of a
     /// large log for seconds.
     pub fn open(path: impl AsRef<Path>, options: &SledOptions) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        let Opened { store, mark, tip } = open::open(path, options)?;
+        Self::open_to(path.as_ref(), options, Purpose::Use)
+    }
+
+    /// Makes a log in an empty folder for [`crate::transfer::import`]. Until
+    /// [`finish_import`](Self::finish_import) nobody can open the folder otherwise.
+    pub fn open_for_import(
+        path: impl AsRef<Path>,
+        options: &SledOptions,
+    ) -> Result<Self, OpenError> {
+        Self::open_to(path.as_ref(), options, Purpose::Import)
+    }
+
+    /// Makes an imported log one that can be opened. Everything in it is on the device by then.
+    pub fn finish_import(&self) -> io::Result<()> {
+        let store = self.view.store().ok_or_else(closed)?;
+        store.finish_import()
+    }
+
+    /// Removes everything that an import which did not end left in the folder, and nothing where there
+    /// was none. The log must be closed.
+    pub fn discard_import(path: impl AsRef<Path>) -> Result<(), OpenError> {
+        Folder::discard_import(path.as_ref())
+    }
+
+    fn open_to(path: &Path, options: &SledOptions, purpose: Purpose) -> Result<Self, OpenError> {
+        let Opened {
+            store,
+            mark,
+            tip,
+            origin,
+        } = open::open(path, options, purpose)?;
         let view = Arc::new(View::new(Arc::clone(&store), tip.head));
         let counters = Arc::new(Counters::default());
         let (publish, durable) = watch::channel(tip.head.position);
@@ -136,6 +171,39 @@ impl SledLog {
             durable,
             ended,
             committer: Some(committer),
+            origin: Mutex::new(origin),
+        })
+    }
+
+    /// Queues it for the writer and waits for the answer.
+    async fn hand_in(&self, work: Work, bytes: usize) -> Result<Appended, AppendError> {
+        let closed = || AppendError::Stopped {
+            reason: "it was closed".to_owned(),
+        };
+        let queue = self
+            .queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let queue = queue.ok_or_else(closed)?;
+        let kib = u32::try_from(bytes / 1024 + 1)
+            .unwrap_or(u32::MAX)
+            .min(QUEUE_KIB_MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(kib).await;
+        let room = room.map_err(|_| closed())?;
+        let (answer, answered) = oneshot::channel();
+        let request = Request {
+            work,
+            bytes,
+            answer,
+            room,
+        };
+        queue.send(request).await.map_err(|_| closed())?;
+        drop(queue);
+        answered.await.unwrap_or_else(|_| {
+            Err(AppendError::Io(io::Error::other(
+                "the writer of the log ended before it answered",
+            )))
         })
     }
 
@@ -159,38 +227,20 @@ impl Drop for SledLog {
     }
 }
 
+fn closed() -> io::Error {
+    io::Error::other("the log is closed")
+}
+
 #[async_trait]
 impl EventLog for SledLog {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
         let bytes = bounds::check(&batch)?;
-        let closed = || AppendError::Stopped {
-            reason: "it was closed".to_owned(),
-        };
-        let queue = self
-            .queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let queue = queue.ok_or_else(closed)?;
-        let kib = u32::try_from(bytes / 1024 + 1)
-            .unwrap_or(u32::MAX)
-            .min(QUEUE_KIB_MAX);
-        let room = Arc::clone(&self.room).acquire_many_owned(kib).await;
-        let room = room.map_err(|_| closed())?;
-        let (answer, answered) = oneshot::channel();
-        let request = Request {
-            batch,
-            bytes,
-            answer,
-            room,
-        };
-        queue.send(request).await.map_err(|_| closed())?;
-        drop(queue);
-        answered.await.unwrap_or_else(|_| {
-            Err(AppendError::Io(io::Error::other(
-                "the writer of the log ended before it answered",
-            )))
-        })
+        self.hand_in(Work::Append(batch), bytes).await
+    }
+
+    async fn restore(&self, records: Vec<Record>) -> Result<(), AppendError> {
+        let bytes = bounds::check_records(&records)?;
+        self.hand_in(Work::Restore(records), bytes).await.map(drop)
     }
 
     fn read_stream(
@@ -228,12 +278,26 @@ impl EventLog for SledLog {
         self.view.value(&keys::claim(key))
     }
 
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        self.view.claims(above, limit)
+    }
+
     fn subscribe(&self, after: Position) -> Subscription {
         Subscription::new(
             Arc::clone(&self.view) as Arc<_>,
             self.durable.clone(),
             after,
         )
+    }
+
+    fn origin(&self) -> Origin {
+        *self.origin.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn confirm_origin(&self) -> io::Result<()> {
+        self.view.store().ok_or_else(closed)?.confirm_origin()?;
+        *self.origin.lock().unwrap_or_else(PoisonError::into_inner) = Origin::Own;
+        Ok(())
     }
 
     fn stats(&self) -> Result<Stats, ReadError> {

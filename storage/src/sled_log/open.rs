@@ -1,5 +1,6 @@
 //! Opening: take the folder, open the store, and believe nothing before it was checked.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -9,14 +10,16 @@ use tracing::warn;
 
 use super::SledOptions;
 use super::fault::{self, Fault, apart};
-use super::folder::{Folder, State, Store, open_error};
+use super::folder::{Folder, Purpose, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
+use super::marker::State;
+use super::store::Store;
 use super::tree::Tree;
 use super::values;
 use super::view::decode;
 use crate::chain::Head;
-use crate::log::OpenError;
+use crate::log::{OpenError, Origin};
 use crate::record::{Position, Record};
 use crate::seeded::Bug;
 
@@ -31,13 +34,18 @@ pub(super) struct Opened {
     pub(super) store: Arc<Store>,
     pub(super) mark: Mark,
     pub(super) tip: Tip,
+    pub(super) origin: Origin,
 }
 
-pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenError> {
+pub(super) fn open(
+    path: &Path,
+    options: &SledOptions,
+    purpose: Purpose,
+) -> Result<Opened, OpenError> {
     let io = |source| open_error(path, source);
-    let (folder, state) = Folder::take(path, options)?;
+    let (folder, state) = Folder::take(path, options, purpose)?;
     match state {
-        State::Creating => folder.start_over().map_err(io)?,
+        State::Creating | State::Importing => folder.start_over().map_err(io)?,
         State::Ready => {
             if !folder.store().join("db").is_file() || !folder.store().join("conf").is_file() {
                 return Err(damaged(
@@ -53,11 +61,11 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
     let file = folder.open_file().map_err(io)?;
     let db = open_store(path, &folder, options)?;
     let (mut mark, marked) = Mark::open(&folder.mark()).map_err(io)?;
-    if state == State::Creating {
+    if state != State::Ready {
         folder.sync_creation().map_err(io)?;
         mark.sync().map_err(io)?;
-        folder.write_marker(State::Ready).map_err(io)?;
     }
+    let origin = origin_of(&folder, state).map_err(io)?;
     folder.set_reserve_aside(options.reserve_bytes);
     let store = Arc::new(Store::new(db, file, folder));
 
@@ -92,7 +100,28 @@ pub(super) fn open(path: &Path, options: &SledOptions) -> Result<Opened, OpenErr
     if let Some(reason) = store.too_full(0) {
         warn!("what is there can be read, but nothing new is taken: {reason}");
     }
-    Ok(Opened { store, mark, tip })
+    Ok(Opened {
+        store,
+        mark,
+        tip,
+        origin,
+    })
+}
+
+/// Where the log comes from; a new one is its own.
+fn origin_of(folder: &Folder, state: State) -> io::Result<Origin> {
+    match (state, folder.noted()) {
+        (State::Importing, _) => Ok(Origin::Imported),
+        (State::Creating, _) => folder.write_ready().map(|()| Origin::Own),
+        (State::Ready, Some(noted)) => Ok(noted.judge(folder.birth()?)),
+        (State::Ready, None) => {
+            // Of before this was noted. A full disk must not keep it from being opened.
+            if let Err(error) = folder.write_ready() {
+                warn!("it could not be noted which folder the log is in: {error}");
+            }
+            Ok(Origin::Own)
+        }
+    }
 }
 
 fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<Tree, OpenError> {

@@ -12,14 +12,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sled::IVec;
 
 use super::fault::{Fault, closed, guarded, place};
-use super::folder::Store;
 use super::keys::{self, CHUNK, StreamChunk};
+use super::scan;
+use super::store::Store;
 use super::values::{self, ValueError};
 use crate::chain::Head;
 use crate::codec;
@@ -70,6 +70,11 @@ impl View {
     /// Lets go of the store; reads fail from here on.
     pub(super) fn close(&self) -> Option<Arc<Store>> {
         self.write().store.take()
+    }
+
+    /// The store, while it is open.
+    pub(super) fn store(&self) -> Option<Arc<Store>> {
+        self.read().store.clone()
     }
 
     pub(super) fn head(&self) -> Head {
@@ -179,6 +184,7 @@ impl View {
         guarded(&place(key), || stored_value(&store.db, key))
     }
 
+    /// Index entries of a range.
     pub(super) fn scan(
         &self,
         index: u8,
@@ -186,56 +192,33 @@ impl View {
         limit: usize,
         direction: Direction,
     ) -> Result<Entries, ReadError> {
-        let Some((lower, upper)) = bounds(index, range) else {
+        let Some(bounds) = scan::of_index(index, range) else {
             return Ok(Vec::new());
         };
+        self.entries(&format!("index {index}"), bounds, limit, direction)
+    }
+
+    /// Claims in order.
+    pub(super) fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        self.entries(
+            "the claims",
+            scan::of_claims(above),
+            limit,
+            Direction::Forward,
+        )
+    }
+
+    fn entries(
+        &self,
+        place: &str,
+        bounds: scan::Bounds,
+        limit: usize,
+        direction: Direction,
+    ) -> Result<Entries, ReadError> {
         let state = self.read();
         let store = state.store.as_deref().ok_or_else(closed)?;
-        let mut stored = store
-            .db
-            .range::<&[u8], _>((as_slice(&lower), as_slice(&upper)));
-        let mut hidden = state
-            .overlay
-            .range::<[u8], _>((as_slice(&lower), as_slice(&upper)));
-        guarded(&format!("index {index}"), || {
-            let mut next_stored = || match direction {
-                Direction::Forward => stored.next().transpose(),
-                Direction::Backward => stored.next_back().transpose(),
-            };
-            let mut next_hidden = || match direction {
-                Direction::Forward => hidden.next(),
-                Direction::Backward => hidden.next_back(),
-            };
-            let mut entries = Vec::new();
-            let (mut tree, mut overlay) = (next_stored()?, next_hidden());
-            while entries.len() < limit {
-                // Which of the two has the next key; of a key that is in both, the overlay holds.
-                let order = match (&tree, overlay) {
-                    (None, None) => break,
-                    (Some(_), None) => std::cmp::Ordering::Less,
-                    (None, Some(_)) => std::cmp::Ordering::Greater,
-                    (Some((key, _)), Some((hidden, _))) => match direction {
-                        Direction::Forward => key.as_ref().cmp(hidden),
-                        Direction::Backward => hidden.as_slice().cmp(key),
-                    },
-                };
-                if order.is_lt() {
-                    if let Some((key, first)) = &tree {
-                        let value = values::assemble(&store.db, key, first)?.into_owned();
-                        entries.push((key[2..].to_vec(), value));
-                    }
-                    tree = next_stored()?;
-                    continue;
-                }
-                if let Some((key, Some(value))) = overlay {
-                    entries.push((key[2..].to_vec(), value.clone()));
-                }
-                overlay = next_hidden();
-                if order.is_eq() {
-                    tree = next_stored()?;
-                }
-            }
-            Ok(entries)
+        guarded(place, || {
+            scan::merge(&store.db, &state.overlay, &bounds, limit, direction)
         })
     }
 
@@ -303,40 +286,17 @@ pub(super) fn decode(
     Ok(record)
 }
 
-type KeyBound = Bound<Vec<u8>>;
-
-/// The bounds of a scan in the tree; `None` where nothing can lie between them.
-fn bounds(index: u8, range: ScanRange<'_>) -> Option<(KeyBound, KeyBound)> {
-    let prefix = keys::entry(index, range.prefix);
-    // Never empty: an index key starts with a letter that has keys above it.
-    let end = keys::after_prefix(&prefix)?;
-    let lower = match range.above.map(|above| keys::entry(index, above)) {
-        Some(above) if prefix <= above => Bound::Excluded(above),
-        Some(_) | None => Bound::Included(prefix),
-    };
-    let upper = match range.below.map(|below| keys::entry(index, below)) {
-        Some(below) if below < end => below,
-        Some(_) | None => end,
-    };
-    let (Bound::Included(start) | Bound::Excluded(start)) = &lower else {
-        return None;
-    };
-    (*start < upper).then_some((lower, Bound::Excluded(upper)))
-}
-
-fn as_slice(bound: &KeyBound) -> Bound<&[u8]> {
-    bound.as_ref().map(Vec::as_slice)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sled_log::folder::Purpose;
     use crate::sled_log::{SledOptions, open};
 
     #[test]
     fn i05_index_entries_on_their_way_are_not_seen() {
         let folder = tempfile::tempdir().expect("a folder");
-        let opened = open::open(folder.path(), &SledOptions::default()).expect("opens");
+        let opened =
+            open::open(folder.path(), &SledOptions::default(), Purpose::Use).expect("opens");
         let (db, view) = (
             &opened.store.db,
             View::new(Arc::clone(&opened.store), Head::default()),

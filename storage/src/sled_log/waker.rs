@@ -16,7 +16,7 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::fault::OPENING_THREAD;
-use super::folder::Store;
+use super::store::Store;
 
 /// After how long a group takes long.
 const PATIENCE: Duration = Duration::from_millis(500);

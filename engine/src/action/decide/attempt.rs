@@ -38,6 +38,20 @@ pub(super) fn record(
     Ok(vec![ended(action, last, outcome, at)])
 }
 
+/// The attempt that was on its way when a copy of the log was made; nobody will report on it here.
+pub(super) fn lost_in_copy(action: &Action, at: Timestamp) -> Option<Event> {
+    let last = action.attempts.last()?;
+    if action.phase != Phase::Executing {
+        return None;
+    }
+    let outcome = AttemptOutcome::Unknown {
+        http_status: None,
+        message: "the log was restored from a copy that was made before the result was recorded"
+            .to_owned(),
+    };
+    Some(ended(action, last, outcome, at))
+}
+
 /// What the end of the attempt on its way means for the action.
 pub(super) fn ended(
     action: &Action,

@@ -72,6 +72,7 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
             | Command::Heartbeat { .. }
             | Command::Report { .. }
             | Command::ReachLeaseEnd { .. }
+            | Command::LoseAttempt { .. }
             | Command::Record { .. }
             | Command::Check { .. }
             | Command::Settle { .. },
@@ -129,6 +130,7 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
         } => work::heartbeat(action, &holder, lease_ms, at),
         Command::Report { holder, report, at } => work::report(action, &holder, report, at),
         Command::ReachLeaseEnd { at } => Ok(work::lease_end(action, at).into_iter().collect()),
+        Command::LoseAttempt { at } => Ok(attempt::lost_in_copy(action, at).into_iter().collect()),
         Command::Record {
             attempt,
             outcome,

@@ -1,0 +1,133 @@
+//! `holdpoint import`: a log from an exported file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args};
+use holdpoint_storage::transfer::{FileError, ImportError, Imported, LogFile, import};
+use holdpoint_storage::{EventLog, SledLog, SledOptions};
+use serde_json::json;
+
+use crate::config::{self, PlaceArgs, Settings};
+use crate::data;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// The arguments of `import`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The data folder must be empty or not be there. Everything is checked while it is read; a file that is
+damaged or was cut off leaves nothing behind. Records keep their positions, times and hashes. Nobody is
+signed in any more. The server starts on it once with --confirm-restore.")]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// The file that `holdpoint export` wrote; - for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Makes a log of the file.
+pub(crate) async fn run(args: ImportArgs, matches: &ArgMatches, output: Output) -> Outcome {
+    let settings_file = config::load_settings(args.place.config.as_deref())?;
+    let settings = Settings::resolve(
+        args.place.data.as_ref(),
+        None,
+        settings_file,
+        config::leaf(matches),
+    );
+    let folder = &settings.data.value;
+    let input = open_file(&args.file)?;
+    // Whatever is not an exported log is refused before the folder is touched.
+    let mut file = LogFile::open(input).map_err(|error| damaged(&args.file, &error))?;
+    let is_new = !folder.exists();
+    data::silence_the_store();
+    let log = SledLog::open_for_import(folder, &SledOptions::default())
+        .map_err(|error| data::refused(&error))?;
+    let bar = Progress::over(file.header().to, "importing", output);
+    let imported = import(&mut file, &log, &mut |position, _| bar.at(position)).await;
+    drop(bar);
+    let finished = match imported {
+        Ok(imported) => log
+            .finish_import()
+            .map(|()| imported)
+            .map_err(|error| Failure::because("the import was not finished", &error)),
+        Err(error) => Err(refused(&args.file, &error)),
+    };
+    log.close().await;
+    drop(log);
+    if finished.is_err() {
+        discard(folder, is_new)?;
+    }
+    let Imported {
+        records,
+        claims,
+        last_hash,
+    } = finished?;
+    let hash = last_hash.to_string();
+    if output.json {
+        output.value(&json!({
+            "records": records, "claims": claims,
+            "last_position": records, "last_hash": hash,
+        }))?;
+    } else {
+        output.line(&format!(
+            "{records} records and {claims} claims, all whole; the last: {records}:{hash}"
+        ))?;
+    }
+    output.note(
+        "when the log that it comes from is not used any more, start once with `holdpoint serve --confirm-restore`",
+    );
+    Ok(ExitCode::Ok)
+}
+
+/// The file, or stdin.
+pub(super) fn open_file(path: &Path) -> Outcome<Box<dyn BufRead>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let file = File::open(path).map_err(|error| {
+        Failure::because(format!("cannot read {}", path.display()), &error)
+            .with_code(ExitCode::Usage)
+    })?;
+    Ok(Box::new(BufReader::with_capacity(256 * 1024, file)))
+}
+
+/// What is wrong with a file, in words.
+pub(super) fn damaged(path: &Path, error: &FileError) -> Failure {
+    let failure = Failure::because(format!("{} is not a whole log", path.display()), error);
+    match error {
+        FileError::Damaged { .. } => failure.help("take another copy of the file, or export again"),
+        FileError::Io(_) => failure.help("look at the disk, then run it again"),
+    }
+}
+
+fn refused(path: &Path, error: &ImportError) -> Failure {
+    match error {
+        ImportError::File(error) => damaged(path, error).detail("nothing was imported"),
+        ImportError::Part { .. } => {
+            Failure::because("nothing was imported", error).with_code(ExitCode::Usage)
+        }
+        ImportError::NotEmpty(_) | ImportError::Append { .. } | ImportError::Read(_) => {
+            Failure::because("nothing was imported", error)
+        }
+    }
+}
+
+/// Leaves nothing that looks like a log.
+fn discard(folder: &Path, is_new: bool) -> Outcome<()> {
+    SledLog::discard_import(folder).map_err(|error| {
+        Failure::because("what the import left could not be removed", &error).help(format!(
+            "remove the folder {} by hand; it cannot be served",
+            folder.display()
+        ))
+    })?;
+    if is_new {
+        // Somebody may have put something there in the meantime.
+        drop(std::fs::remove_dir(folder));
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Which incarnation of the log this is (invariant I29).
+//!
+//! A log goes on as the same incarnation for as long as it stays where it is. A copy of it (a restored
+//! backup, a second folder, an import) knows nothing of what the other one has sent since, so it sends
+//! nothing before an operator has confirmed that no other copy runs. Each confirmation is a record: the
+//! incarnations are counted from 1, and the number is one more than those records.
+
+use bincode::{Decode, Encode};
+use holdpoint_storage::seeded::Bug;
+use holdpoint_storage::{
+    AppendError, Batch, Direction, EventLog, NewRecord, Origin, ReadError, Record, ScanRange,
+    StreamAppend, StreamId,
+};
+use serde_json::{Value, json};
+
+use crate::action::Status;
+use crate::engine::OpenError;
+use crate::store::codec::{self, CodecError};
+use crate::store::{index, rebuild};
+use crate::time::{Entropy, Timestamp};
+
+/// The kind of the records.
+pub(crate) const CONFIRMED: &str = "incarnation.confirmed";
+
+/// Whom the history names: whoever started the engine.
+const OPERATOR: &str = "operator";
+
+const PAGE: usize = 1024;
+
+const STREAM: &str = "incarnation";
+
+/// The first byte of a stored body.
+const FORMAT: u8 = 1;
+
+/// A fact about the log as a whole. The order of variants and fields is for ever: new ones go to the
+/// end.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Event {
+    /// An operator said that this copy is the log from now on.
+    Confirmed {
+        /// Drawn at random, so that two copies that were both confirmed can be told apart.
+        id: [u8; 16],
+        /// What was found at the start.
+        found: Found,
+        /// How many attempts were on their way in the copy; each is unknown now.
+        in_flight: u64,
+    },
+}
+
+/// What a start found. As [`Origin`], in the form that is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Found {
+    /// Nothing: the operator knew it.
+    Nothing,
+    /// The files are copies.
+    Copied,
+    /// It was imported.
+    Imported,
+}
+
+impl From<ConfirmError> for OpenError {
+    fn from(error: ConfirmError) -> Self {
+        Self::Store(Box::new(error))
+    }
+}
+
+impl Found {
+    fn of(origin: Origin) -> Self {
+        match origin {
+            Origin::Own => Self::Nothing,
+            Origin::Copied => Self::Copied,
+            Origin::Imported => Self::Imported,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing; the operator knew it",
+            Self::Copied => "the files of the log are copies",
+            Self::Imported => "the log was imported",
+        }
+    }
+}
+
+/// Why a confirmation was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfirmError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Entropy(#[from] crate::time::EntropyError),
+    #[error("the confirmation cannot be encoded: {0}")]
+    Codec(#[from] CodecError),
+}
+
+/// The number of this incarnation of the log, from 1.
+pub fn number(log: &dyn EventLog) -> Result<u64, ReadError> {
+    let confirmed = match StreamId::new(STREAM) {
+        Some(stream) => log.stream_version(&stream)?,
+        None => 0,
+    };
+    Ok(confirmed + 1)
+}
+
+/// What would go on in a copy once it was confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Underway {
+    /// Actions that wait to be sent.
+    pub waiting: u64,
+    /// Attempts that were on their way.
+    pub in_flight: u64,
+}
+
+/// Counts what would go on; `None` where the indexes are not there yet, as in an imported log.
+pub fn underway(log: &dyn EventLog) -> Result<Option<Underway>, ReadError> {
+    if !rebuild::is_current(log)? {
+        return Ok(None);
+    }
+    let waiting = lane(log, Status::Approved)? + lane(log, Status::Accepted)?;
+    let in_flight = lane(log, Status::Executing)?;
+    Ok(Some(Underway { waiting, in_flight }))
+}
+
+/// How many actions have an open status.
+fn lane(log: &dyn EventLog, status: Status) -> Result<u64, ReadError> {
+    let prefix: Vec<u8> = index::lane(status).into_iter().collect();
+    let (mut above, mut count) = (None::<Vec<u8>>, 0);
+    loop {
+        let range = ScanRange {
+            prefix: &prefix,
+            above: above.as_deref(),
+            below: None,
+        };
+        let entries = log.scan(index::OPEN, range, PAGE, Direction::Forward)?;
+        count += entries.len() as u64;
+        match entries.into_iter().last() {
+            Some((key, _)) => above = Some(key),
+            None => return Ok(count),
+        }
+    }
+}
+
+/// Refuses a copy that nobody has confirmed; nothing is changed.
+pub(crate) fn refuse_unconfirmed(log: &dyn EventLog) -> Result<(), OpenError> {
+    let origin = log.origin();
+    if origin == Origin::Own || Bug::RestoreWithoutIncarnation.is_on() {
+        return Ok(());
+    }
+    let underway = underway(log).map_err(|error| OpenError::Store(Box::new(error)))?;
+    Err(OpenError::Unconfirmed { origin, underway })
+}
+
+/// Records that this copy is the log from now on.
+pub(crate) async fn confirm(
+    log: &dyn EventLog,
+    entropy: &dyn Entropy,
+    at: Timestamp,
+) -> Result<(), ConfirmError> {
+    let in_flight = lane(log, Status::Executing)?;
+    let mut id = [0; 16];
+    entropy.fill(&mut id)?;
+    let event = Event::Confirmed {
+        id,
+        found: Found::of(log.origin()),
+        in_flight,
+    };
+    let record = NewRecord {
+        time_ms: at.0,
+        actor: OPERATOR.to_owned(),
+        kind: CONFIRMED.to_owned(),
+        body: codec::encode(FORMAT, event)?,
+    };
+    let Some(stream) = StreamId::new(STREAM) else {
+        crate::store::fatal("the name of the stream of incarnations is out of bounds");
+    };
+    let append = StreamAppend {
+        expected: log.stream_version(&stream)?,
+        stream,
+        records: vec![record],
+    };
+    log.append(Batch {
+        streams: vec![append],
+        ..Batch::default()
+    })
+    .await?;
+    Ok(())
+}
+
+/// The fact in a record as JSON; `None` where it is not about an incarnation, or cannot be understood.
+pub(crate) fn describe(record: &Record) -> Option<Value> {
+    if record.stream.as_str() != STREAM {
+        return None;
+    }
+    let Event::Confirmed {
+        id,
+        found,
+        in_flight,
+    } = codec::decode(FORMAT, &record.body).ok()?;
+    Some(json!({
+        "incarnation": record.version + 1,
+        "id": u128::from_be_bytes(id).to_string(),
+        "found": found.words(),
+        "in_flight": in_flight,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the first version wrote.
+    const SAMPLE: [u8; 20] = [1, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 1, 3];
+
+    #[test]
+    fn i26_the_first_format_of_a_confirmation_is_still_read() {
+        let event = Event::Confirmed {
+            id: [7; 16],
+            found: Found::Copied,
+            in_flight: 3,
+        };
+        assert_eq!(codec::encode(FORMAT, &event).expect("encodes"), SAMPLE);
+        let read: Event = codec::decode(FORMAT, &SAMPLE).expect("decodes");
+        assert_eq!(read, event);
+    }
+}
