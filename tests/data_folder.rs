@@ -134,7 +134,7 @@ async fn i23_damage_loses_nothing_without_a_word() -> Outcome {
         let folder = desk.place.path("harmed");
         copy(&desk.place.path("data"), &folder);
         harm(&folder);
-        match desk.try_serve("harmed") {
+        match desk.try_serve_copy("harmed") {
             Err(run) => {
                 says(&run, &["harmed cannot be opened: ", "backup"]);
                 assert!(!run.err.contains("backtrace"), "{}", run.err);
@@ -204,7 +204,7 @@ async fn i22_i23_a_full_disk_refuses_in_words_and_loses_nothing() -> Outcome {
     let first = disk.join("first");
     fs::write(&first, vec![1; usize::try_from(50 * MIB)?])?;
 
-    let server = desk.serve("disk/data");
+    let server = desk.try_serve_copy("disk/data").expect("it starts");
     let (clerks, patience) = (3, 400);
     let mut acknowledged = Vec::new();
     for load in

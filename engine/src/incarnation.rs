@@ -5,8 +5,8 @@
 //! nothing before an operator has confirmed that no other copy runs. Each confirmation is a record: the
 //! incarnations are counted from 1, and the number is one more than those records.
 
+use crate::seeded::Bug;
 use bincode::{Decode, Encode};
-use holdpoint_storage::seeded::Bug;
 use holdpoint_storage::{
     AppendError, Batch, Direction, EventLog, NewRecord, Origin, ReadError, Record, ScanRange,
     StreamAppend, StreamId,

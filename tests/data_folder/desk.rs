@@ -41,6 +41,11 @@ impl Desk {
         Server::try_start(&self.place, &["--data", data])
     }
 
+    /// Serves a copy of a folder for the first time, or says why not.
+    pub(crate) fn try_serve_copy(&self, data: &str) -> Result<Server, Run> {
+        Server::try_start(&self.place, &["--data", data, "--confirm-restore"])
+    }
+
     /// Proposes a payment of some size.
     pub(crate) async fn propose(&self, server: &Server, note: &str) -> Result<Reply, Failure> {
         let body = json!({ "tool": "pay", "args": { "note": note, "text": "x".repeat(60_000) } });

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use holdpoint_engine::action::SafetyClass;
 use holdpoint_engine::identity::{Person, Role};
+use holdpoint_engine::incarnation;
 use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
-use holdpoint_storage::{EventLog, OpenError, SledLog, SledOptions};
+use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
 use super::Findings;
 use crate::data;
@@ -58,6 +59,7 @@ pub(super) async fn look(
         }
     };
     records(log.as_ref(), findings);
+    origin(log.as_ref(), findings);
     match data::identity(&log).await {
         Ok(identity) => people(&identity.people(), tools, findings),
         Err(failure) => findings.bad(
@@ -148,6 +150,34 @@ fn records(log: &dyn EventLog, findings: &mut Findings) {
     } else {
         findings.good("clock", format!("{now}, not before the last record"));
     }
+}
+
+/// Which incarnation of the log it is, and whether it is a copy that nobody has confirmed.
+fn origin(log: &dyn EventLog, findings: &mut Findings) {
+    let told =
+        incarnation::number(log).and_then(|number| Ok((number, incarnation::underway(log)?)));
+    let (number, underway) = match told {
+        Ok(told) => told,
+        Err(error) => return findings.bad("incarnation", error.to_string(), "look at the disk"),
+    };
+    let waiting = underway.map_or_else(String::new, |underway| {
+        format!(
+            "; {} actions wait to be sent, {} attempts were on their way",
+            underway.waiting, underway.in_flight
+        )
+    });
+    let words = match log.origin() {
+        Origin::Own => {
+            return findings.good("incarnation", format!("incarnation {number} of the log"));
+        }
+        Origin::Copied => "the folder is a copy: of a backup, or of one that may still be in use",
+        Origin::Imported => "the log was imported, and nothing has used it since",
+    };
+    findings.warn(
+        "incarnation",
+        format!("{words}{waiting}"),
+        "make sure that no other copy runs, then once: holdpoint serve --confirm-restore",
+    );
 }
 
 /// Whether those whom the tools ask for are there.

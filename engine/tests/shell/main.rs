@@ -2,6 +2,7 @@
 
 mod approved;
 mod care;
+mod copies;
 mod crowds;
 mod doubt;
 mod edges;
