@@ -280,6 +280,10 @@ impl EventLog for SimDisk {
         self.durable().claim(key)
     }
 
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        self.durable().claims(above, limit)
+    }
+
     fn subscribe(&self, after: Position) -> Subscription {
         self.durable().subscribe(after)
     }

@@ -41,6 +41,7 @@ pub async fn ensure_indexes(log: &dyn EventLog) -> Result<(), StoreError> {
             });
         }
     }
+    let has_nobody = puts.is_empty();
     puts.push(IndexPut {
         index: streams::META,
         key: streams::META_LISTS.to_vec(),
@@ -54,7 +55,7 @@ pub async fn ensure_indexes(log: &dyn EventLog) -> Result<(), StoreError> {
         match log.append(batch).await {
             Ok(_) => {}
             // The lists of a log that was used before are there; only the note of it is not.
-            Err(AppendError::Full { .. }) if is_listed(log)? => return Ok(()),
+            Err(AppendError::Full { .. }) if has_nobody || is_listed(log)? => return Ok(()),
             Err(error) => return Err(error.into()),
         }
     }
