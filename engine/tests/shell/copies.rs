@@ -180,10 +180,10 @@ async fn i06_i15_an_imported_log_gives_the_same_state_and_keeps_every_key() {
         }
         other => panic!("{other:?}"),
     }
-    let again = submission("write_once", refund_of(100, "r1"));
+    let again = submission("issue_refund", refund_of(300, "r2"));
     let again = taken(engine.submit(&service(), again).await);
     assert_eq!(
-        again.action.id, other.action.id,
+        again.action.id, first.action.id,
         "so is the key of the intent"
     );
 }
