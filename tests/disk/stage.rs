@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use holdpoint_storage::{EventLog as _, SledLog, SledOptions};
 use serde_json::{Value, json};
 
 use crate::client::{Client, FINAL, Failure, Reply, refund};
@@ -94,6 +95,10 @@ impl Stage {
         let number = self.stories;
         let data = self.root.path().join(format!("case-{number}"));
         copy(&self.root.path().join("template"), &data)?;
+        // Not a copy of the log that somebody has to confirm, but the log of this case.
+        let log = SledLog::open(data.join("log"), &SledOptions::default())?;
+        log.confirm_origin()?;
+        drop(log);
         self.shop.ledger.change(|books| {
             for order in [number * 2, number * 2 + 1] {
                 let order = order.to_string();

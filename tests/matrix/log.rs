@@ -106,6 +106,10 @@ impl EventLog for GatedLog {
         self.inner.claim(key)
     }
 
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        self.inner.claims(above, limit)
+    }
+
     fn subscribe(&self, after: Position) -> Subscription {
         self.inner.subscribe(after)
     }
