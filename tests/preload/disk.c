@@ -36,6 +36,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -210,6 +212,22 @@ static void mark(const void *data, size_t length) {
     pthread_mutex_unlock(&door);
 }
 
+/* A folder may ask for its names to be on the device at once (chattr +D). */
+static void note_names(const char *path) {
+    char parent[PATH_MAX];
+    int flags = 0;
+    snprintf(parent, sizeof parent, "%s", path);
+    char *slash = strrchr(parent, '/');
+    if (record < 0 || !slash) return;
+    *slash = 0;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, parent, O_RDONLY | O_CLOEXEC, 0);
+    if (0 <= fd && !ioctl(fd, FS_IOC_GETFLAGS, &flags) && (flags & FS_DIRSYNC_FL)) {
+        note('B', 0, ++syncs, parent, "", 0);
+        note('E', 0, syncs, "", "", 0);
+    }
+    if (0 <= fd) syscall(SYS_close, fd);
+}
+
 /* --- one call ------------------------------------------------------------------------------------ */
 
 static void kill_here(void) {
@@ -264,8 +282,10 @@ static int do_open(int directory, const char *name, int flags, mode_t mode) {
     int fd = (int)syscall(SYS_openat, directory, name, flags, mode), number = errno;
     if (0 <= fd) {
         if (fd < DESCRIPTORS_MAX) to_be_told[fd] = 0;
-        if (!existed && (flags & O_CREAT)) note('C', number_of(fd), 0, path, "", 0);
-        else if (existed && (flags & O_TRUNC)) note('T', number_of(fd), 0, path, "", 0);
+        if (!existed && (flags & O_CREAT)) {
+            note('C', number_of(fd), 0, path, "", 0);
+            note_names(path);
+        } else if (existed && (flags & O_TRUNC)) note('T', number_of(fd), 0, path, "", 0);
     }
     end('o');
     return (int)leave(fd, number);
@@ -419,7 +439,10 @@ int rename(const char *old, const char *new) {
     pthread_mutex_lock(&door);
     if (begin('n', "rename", path, -1)) return (int)leave(-1, errno);
     int done = (int)syscall(SYS_renameat2, AT_FDCWD, old, AT_FDCWD, new, 0), number = errno;
-    if (!done) note('R', 0, 0, path, old_path, strlen(old_path));
+    if (!done) {
+        note('R', 0, 0, path, old_path, strlen(old_path));
+        note_names(path);
+    }
     end('n');
     return (int)leave(done, number);
 }
@@ -430,7 +453,10 @@ static int do_unlink(int directory, const char *name, int flags) {
     pthread_mutex_lock(&door);
     if (begin('n', "unlink", path, -1)) return (int)leave(-1, errno);
     int done = (int)syscall(SYS_unlinkat, directory, name, flags), number = errno;
-    if (!done) note('U', 0, 0, path, "", 0);
+    if (!done) {
+        note('U', 0, 0, path, "", 0);
+        note_names(path);
+    }
     end('n');
     return (int)leave(done, number);
 }
@@ -444,7 +470,10 @@ int mkdir(const char *name, mode_t mode) {
     pthread_mutex_lock(&door);
     if (begin('n', "mkdir", path, -1)) return (int)leave(-1, errno);
     int done = (int)syscall(SYS_mkdirat, AT_FDCWD, name, mode), number = errno;
-    if (!done) note('D', 0, 0, path, "", 0);
+    if (!done) {
+        note('D', 0, 0, path, "", 0);
+        note_names(path);
+    }
     end('n');
     return (int)leave(done, number);
 }

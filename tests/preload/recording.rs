@@ -185,6 +185,30 @@ impl Recording {
         }
     }
 
+    /// The files at first, and what happened before a moment, a line each: what to read after a
+    /// failure. `+` is what was durable by then.
+    pub(crate) fn describe(&self, moment: usize) -> String {
+        let happened = &self.happened[..moment];
+        let at_first = self.names.iter().map(|(path, file)| {
+            let length = self.contents.get(file).map_or(0, Vec::len);
+            format!("{}: file {file:?} of {length} bytes", path.display())
+        });
+        let then = happened
+            .iter()
+            .zip(durable(happened))
+            .map(|(one, durable)| {
+                let sign = if durable { '+' } else { ' ' };
+                match one {
+                    Happened::Write(file, offset, bytes) => {
+                        format!("{sign} write {file:?} at {offset}, {} bytes", bytes.len())
+                    }
+                    Happened::Said(said) => format!("  {:?}", String::from_utf8_lossy(said)),
+                    other => format!("{sign} {other:?}"),
+                }
+            });
+        at_first.chain(then).collect::<Vec<_>>().join("\n")
+    }
+
     fn names_after(
         &self,
         happened: &[Happened],

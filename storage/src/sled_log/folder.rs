@@ -13,7 +13,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::SledOptions;
 use super::marker::{self, MARKER, MARKER_NEW, State};
@@ -195,9 +195,15 @@ impl Folder {
     /// sync on each descriptor that was open by then, and sled keeps some of that to itself.
     pub(super) fn open_file(&self) -> io::Result<File> {
         fs::create_dir_all(self.store())?;
+        name_at_once(&self.store());
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         options.open(self.store().join("db"))
+    }
+
+    /// Brings the names of sled's files to the device: of a snapshot that it has just written.
+    pub(super) fn sync_names(&self) -> io::Result<()> {
+        sync_folder(&self.store())
     }
 
     /// Writes the marker whole or not at all.
@@ -368,6 +374,27 @@ fn unfinished_import(path: &Path) -> OpenError {
 fn free_bytes(path: &Path) -> io::Result<u64> {
     let found = rustix::fs::statvfs(path)?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Asks the file system to bring each change of a name in this folder to the device before it goes
+/// on. While sled opens, it renames a snapshot and at once overwrites what only that one makes
+/// superfluous: a power cut that lost the name and kept the rest would leave a log without its
+/// beginning. ext4 does as asked; where a file system cannot, [`Folder::sync_names`] follows soon.
+fn name_at_once(folder: &Path) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+        let ask = || -> io::Result<()> {
+            let folder = File::open(folder)?;
+            let flags = ioctl_getflags(&folder)?;
+            Ok(ioctl_setflags(&folder, flags | IFlags::DIRSYNC)?)
+        };
+        if let Err(error) = ask() {
+            debug!("this file system brings names to the device when it likes: {error}");
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = folder;
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {

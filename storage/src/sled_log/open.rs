@@ -60,6 +60,7 @@ pub(super) fn open(
     folder.make_room_to_open().map_err(io)?;
     let file = folder.open_file().map_err(io)?;
     let db = open_store(path, &folder, options)?;
+    folder.sync_names().map_err(io)?;
     let (mut mark, marked) = Mark::open(&folder.mark()).map_err(io)?;
     if state != State::Ready {
         folder.sync_creation().map_err(io)?;

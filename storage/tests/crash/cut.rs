@@ -9,7 +9,6 @@ use std::path::Path;
 use holdpoint_storage::conformance::history::Draw;
 
 use crate::child::{Acknowledged, Finding, examine, note};
-use crate::library::workshop;
 use crate::life::{Place, live};
 use crate::recording::{Recording, Weather};
 use crate::set;
@@ -28,6 +27,14 @@ struct Found {
     records: u64,
     lost: Vec<String>,
     refused: Vec<String>,
+    /// What had happened before the first of these.
+    first: String,
+}
+
+impl Found {
+    fn bad(&self) -> usize {
+        self.lost.len() + self.refused.len()
+    }
 }
 
 /// A log that lives, is cut off, and lives on.
@@ -67,11 +74,15 @@ impl Story<'_> {
             let weather = Weather::draw(&mut self.draw);
             recording.cut(moment, weather, &mut self.draw, &place.disk());
             let kept = place.copy(self.root, &format!("{name}-kept"));
+            let before = self.found.bad();
             self.examine(
                 &place,
                 &acknowledged,
                 &format!("{moment} of {} in {weather:?}", recording.moments()),
             );
+            if before == 0 && self.found.bad() != 0 {
+                self.found.first = recording.describe(moment);
+            }
             place.remove();
             // The last one lives on as the cut left it: its recovery is recorded, and cut as well.
             if cut + 1 == CUTS_OF_ONE {
@@ -106,7 +117,8 @@ impl Story<'_> {
 
 /// Cuts the power; `swallow` names a call that does nothing.
 fn cut(cuts: u64, seed: u64, swallow: Option<&str>) -> Found {
-    let root = workshop();
+    // On a real file system: what folders ask for counts (see `name_at_once` in `folder`).
+    let root = tempfile::tempdir().expect("a folder");
     let mut story = Story {
         root: root.path(),
         draw: Draw::new(seed),
@@ -117,7 +129,7 @@ fn cut(cuts: u64, seed: u64, swallow: Option<&str>) -> Found {
         let mut left = (Place::new(root.path(), "first"), Acknowledged::new());
         for life in 0..LIVES_OF_ONE {
             left = story.live_on(left.0, &left.1, &format!("{log}-{life}"));
-            if cuts <= story.found.cuts || story.found.lost.len() + story.found.refused.len() != 0 {
+            if cuts <= story.found.cuts || story.found.bad() != 0 {
                 return story.found;
             }
         }
@@ -128,6 +140,15 @@ fn cut(cuts: u64, seed: u64, swallow: Option<&str>) -> Found {
         );
     }
     unreachable!("cuts end")
+}
+
+/// Whether the file system of the tests brings names to the device at once where it is asked to.
+fn names_are_kept_at_once() -> bool {
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = fs::File::open(root.path()).expect("opens");
+    let flags = ioctl_getflags(&folder).unwrap_or(IFlags::empty());
+    ioctl_setflags(&folder, flags | IFlags::DIRSYNC).is_ok()
 }
 
 #[test]
@@ -141,9 +162,14 @@ fn i05_i23_nothing_acknowledged_is_lost_whatever_the_device_made_of_what_was_not
         "HOLDPOINT_SEED={seed}: {} cuts, {} acknowledged records looked for",
         found.cuts, found.records
     );
+    // Without that help a cut in a start may leave a log without its beginning, which is refused.
+    let helped = names_are_kept_at_once();
     assert!(
-        found.lost.is_empty() && found.refused.is_empty(),
-        "{found:#?}"
+        found.lost.is_empty() && (found.refused.is_empty() || !helped),
+        "lost: {:#?}\nrefused: {:#?}\n{}",
+        found.lost,
+        found.refused,
+        found.first
     );
     assert!(found.records != 0, "nothing was ever acknowledged");
 }
@@ -156,5 +182,5 @@ fn a_log_that_does_not_sync_the_device_is_caught_by_power_cuts() {
         "after {} cuts: {:?} {:?}",
         found.cuts, found.lost, found.refused
     );
-    assert!(!found.lost.is_empty() || !found.refused.is_empty());
+    assert!(found.bad() != 0);
 }
