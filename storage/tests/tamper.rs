@@ -182,3 +182,101 @@ async fn i07_an_index_entry_that_is_lost_or_an_older_one_is_found_at_the_start()
         assert!(words.contains("missing or are older ones"), "{words}");
     }
 }
+
+#[tokio::test]
+async fn i07_damage_is_found_at_the_start_whoever_reads_the_part_that_it_is_in() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("log");
+    fill(&path).await;
+    let said = |threads| {
+        let options = SledOptions {
+            reserve_bytes: 0,
+            check_threads: threads,
+            ..SledOptions::default()
+        };
+        SledLog::open(&path, &options)
+            .err()
+            .map(|error| error.to_string())
+    };
+    // With three threads a part ends at record 200, and the next begins at 201.
+    let drop_it: fn(&sled::Db, u64) = |store, at| drop(store.remove(key(at)).expect("removes"));
+    let harms: [(u64, fn(&sled::Db, u64), &str); 6] = [
+        (199, forge, "record 200 "),
+        (200, forge, "record 201 "),
+        (201, forge, "record 202 "),
+        (200, drop_it, "missing"),
+        (201, drop_it, "missing"),
+        (1, drop_it, "missing"),
+    ];
+    for (at, harm, named) in harms {
+        let before = std::cell::RefCell::new(None);
+        with_store(&path, |store| {
+            *before.borrow_mut() = store.get(key(at)).expect("reads");
+            harm(store, at);
+        });
+        for threads in [1, 2, 3, 7] {
+            let words = said(threads).expect("the damage is found");
+            assert!(words.contains(named), "{threads}: {words}");
+        }
+        with_store(&path, |store| {
+            let whole = before.borrow_mut().take().expect("was there");
+            store.insert(key(at), whole).expect("writes");
+        });
+        assert_eq!(said(3), None, "it is whole again");
+    }
+}
+
+/// What a start costs: `HOLDPOINT_START_RECORDS=100000 cargo test --workspace --test tamper start_cost --
+/// --nocapture`. A few records where it is not set.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_start_cost_of_a_whole_check_can_be_measured() {
+    let wanted = std::env::var("HOLDPOINT_START_RECORDS").ok();
+    let wanted = wanted.and_then(|count| count.parse().ok()).unwrap_or(2000);
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("log");
+    let log = open(&path).expect("opens");
+    for number in 0..wanted / 50 {
+        let record = NewRecord {
+            time_ms: 1,
+            actor: "per_1".into(),
+            kind: "action.approved".into(),
+            body: vec![7; 336],
+        };
+        let append = StreamAppend {
+            stream: StreamId::new(format!("s/{number}")).expect("a name"),
+            expected: 0,
+            records: vec![record; 50],
+        };
+        let puts = (0..150_u64).map(|place| IndexPut {
+            index: 1,
+            key: (number * 150 + place).to_be_bytes().to_vec(),
+            value: vec![7; 64],
+        });
+        let batch = Batch {
+            streams: vec![append],
+            puts: puts.collect(),
+            ..Batch::default()
+        };
+        log.append(batch).await.expect("appends");
+    }
+    log.close().await;
+    drop(log);
+    for (threads, whole_check_records_max) in [(1, 0), (1, u64::MAX), (2, u64::MAX), (8, u64::MAX)]
+    {
+        let options = SledOptions {
+            reserve_bytes: 0,
+            whole_check_records_max,
+            check_threads: threads,
+            ..SledOptions::default()
+        };
+        let begun = std::time::Instant::now();
+        let log = SledLog::open(&path, &options).expect("opens");
+        let took = begun.elapsed();
+        let records = log.stats().expect("figures").records;
+        println!(
+            "{records} records, {threads} threads, whole: {}: {took:?}",
+            whole_check_records_max != 0
+        );
+        assert_eq!(records, wanted / 50 * 50);
+    }
+}

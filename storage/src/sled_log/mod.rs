@@ -10,7 +10,7 @@
 //! * `view`: readers see the durable state only.
 //! * `waker`: where a write of sled fails, it lets the writer wait for ever; somebody wakes it.
 //! * `fault`, `tree`: sled panics on some kinds of damage, and in closing; that is caught and named.
-//! * `mark`, `open`: opening notices a lost end and refuses it in words.
+//! * `mark`, `whole`, `open`: opening notices a lost end and any other damage, and refuses it in words.
 //!
 //! After an I/O error sled refuses to read what it has not cached, so reads may fail too until the
 //! log is opened again.
@@ -30,6 +30,7 @@ mod tree;
 mod values;
 mod view;
 mod waker;
+mod whole;
 
 use std::io;
 use std::path::Path;
@@ -73,6 +74,8 @@ pub struct SledOptions {
     /// longer log only the end is checked. By default every log is read whole: a start that takes
     /// longer is better than one on a damaged log.
     pub whole_check_records_max: u64,
+    /// How many threads share the reading of the whole log; at least 1.
+    pub check_threads: usize,
 }
 
 impl Default for SledOptions {
@@ -82,6 +85,10 @@ impl Default for SledOptions {
             free_bytes_min: 64 * 1024 * 1024,
             reserve_bytes: 32 * 1024 * 1024,
             whole_check_records_max: u64::MAX,
+            // More would wait for each other: the log is read through one cache.
+            check_threads: thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(8),
         }
     }
 }

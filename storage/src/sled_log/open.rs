@@ -16,11 +16,9 @@ use super::mark::{Mark, Marked};
 use super::marker::State;
 use super::store::Store;
 use super::tree::Tree;
-use super::values;
-use super::view::decode;
+use super::whole::{self, read};
 use crate::chain::Head;
 use crate::log::{OpenError, Origin};
-use crate::record::{Position, Record};
 use crate::seeded::Bug;
 
 /// How many records at the end of the log are read and checked at each start. All of them would
@@ -70,10 +68,10 @@ pub(super) fn open(
     folder.set_reserve_aside(options.reserve_bytes);
     let store = Arc::new(Store::new(db, file, folder));
 
-    let whole_check_max = options.whole_check_records_max;
+    let how = options.clone();
     let checking = Arc::clone(&store);
     // On a thread of its own, because sled panics on some kinds of damage.
-    let checked = apart(move || check(&checking, marked, whole_check_max)).map_err(io)?;
+    let checked = apart(move || check(&checking, marked, &how)).map_err(io)?;
     let tip = match checked {
         Ok(Ok(tip)) => tip,
         Ok(Err(Fault::Io(source))) => return Err(io(source)),
@@ -165,7 +163,7 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<Tre
 }
 
 /// Where the log ends, once its end was found to be whole.
-fn check(store: &Store, marked: Option<Marked>, whole_check_max: u64) -> Result<Tip, Fault> {
+fn check(store: &Store, marked: Option<Marked>, options: &SledOptions) -> Result<Tip, Fault> {
     let corrupt = |reason: String| Err(Fault::Corrupt(reason));
     let marked = marked.filter(|_| !Bug::TailCutUnnoticed.is_on());
     let tip = match store.db.get(keys::TIP)? {
@@ -226,60 +224,12 @@ fn check(store: &Store, marked: Option<Marked>, whole_check_max: u64) -> Result<
             "record {position} is not the one that had been acknowledged"
         ));
     }
-    if head.position <= whole_check_max && sum(store)? != tip.sum {
+    if head.position <= options.whole_check_records_max
+        && whole::sum(store, head.position, options.check_threads)? != tip.sum
+    {
         return corrupt("entries that had been acknowledged are missing or are older ones".into());
     }
     Ok(tip)
-}
-
-/// The sum of all entries, as in [`Tip`]; names the first record that breaks the chain.
-fn sum(store: &Store) -> Result<u64, Fault> {
-    let (mut sum, mut before) = (0_u64, Head::default());
-    for entry in store.db.iter() {
-        let (key, first) = entry?;
-        let weight = match key.first() {
-            Some(b'r') => {
-                let position = keys::record_position(&key)
-                    .ok_or_else(|| Fault::Corrupt("a record has no position".to_owned()))?;
-                let record = decode_at(store, &key, &first, position)?;
-                if let Some(reason) = before.refuse(&record) {
-                    let reason = format!("record {position} breaks the chain: {reason}");
-                    return Err(Fault::Corrupt(reason));
-                }
-                before = Head::after(&record);
-                keys::weigh(&key, &record.hash.0)
-            }
-            Some(b's') => keys::weigh(&key, &first),
-            Some(b'i' | b'u') => {
-                let whole = values::assemble(&store.db, &key, &first)?;
-                keys::weigh(&key, &whole)
-            }
-            // The tip itself, and pieces, which were weighed with their value.
-            _ => 0,
-        };
-        sum = sum.wrapping_add(weight);
-    }
-    Ok(sum)
-}
-
-fn read(store: &Store, position: Position) -> Result<Record, Fault> {
-    let key = keys::record(position);
-    let missing = || Fault::Corrupt(format!("record {position}: it is missing"));
-    let first = store.db.get(&key)?.ok_or_else(missing)?;
-    decode_at(store, &key, &first, position)
-}
-
-/// The record under a key whose first piece is at hand; an error names the record.
-fn decode_at(
-    store: &Store,
-    key: &[u8],
-    first: &sled::IVec,
-    position: Position,
-) -> Result<Record, Fault> {
-    decode(store, key, first, position).map_err(|fault| match fault {
-        Fault::Io(error) => Fault::Io(error),
-        Fault::Corrupt(reason) => Fault::Corrupt(format!("record {position}: {reason}")),
-    })
 }
 
 fn damaged(path: &Path, reason: String) -> OpenError {
