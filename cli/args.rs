@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     actions, bench, check, classify, completions, doctor, events, export, import, init, key, login,
-    serve, user, verify,
+    pause, serve, user, verify,
 };
 use crate::exit_code;
 
@@ -72,6 +72,10 @@ pub(crate) enum Command {
     Events(events::EventsCommand),
     /// Sign in to a server and keep the token in a file
     Login(login::LoginArgs),
+    /// Send nothing new until `holdpoint resume`; everything else goes on
+    Pause(pause::PauseArgs),
+    /// Send what is due again
+    Resume(pause::ResumeArgs),
     /// Look at everything and say what is wrong and what to do
     Doctor(doctor::DoctorArgs),
     /// Check every record of the log: that nothing was changed, dropped or added

@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod login;
+pub(crate) mod pause;
 pub(crate) mod serve;
 pub(crate) mod user;
 pub(crate) mod verify;
@@ -35,6 +36,8 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),
         Command::Doctor(args) => block_on(doctor::run(args, matches, output)),
+        Command::Pause(args) => block_on(pause::pause(args, output)),
+        Command::Resume(args) => block_on(pause::resume(args, output)),
         Command::Bench(args) => bench::run(&args, output),
         Command::Verify(args) => block_on(verify::run(args, matches, output)),
         Command::Export(args) => block_on(export::run(args, matches, output)),

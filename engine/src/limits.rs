@@ -98,6 +98,14 @@ pub const CONCURRENCY_MAX: u64 = 1024;
 /// asked: with the default backoff of 1 s to 5 min about an hour, longer than most outages.
 pub const INCONCLUSIVE_CHECKS_MAX: u32 = 20;
 
+/// How often the same call is sent again with the same key, at most, before a person is asked. A
+/// target that answered neither the call nor three repeats has a longer fault than a lost answer.
+pub const RESENDS_MAX: u32 = 3;
+
+/// How long something that could be called may wait before a person is told, in milliseconds: longer
+/// than any queue of a healthy house.
+pub const OVERDUE_MS: u64 = 60 * 1000;
+
 // --- workers that pull ----------------------------------------------------------------------
 
 /// The shortest lease, in milliseconds: a pause of a busy machine must not end it.

@@ -162,6 +162,7 @@ impl House {
             reason,
             labels: BTreeMap::new(),
             expires_in: None,
+            not_before: None,
             request_key: None,
         };
         match self

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use clap::Args;
-use holdpoint_engine::time::{Entropy as _, SystemEntropy};
+use holdpoint_engine::time::{Entropy as _, SystemEntropy, Timestamp};
 use holdpoint_engine::tool::parse_duration;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -39,6 +39,9 @@ pub(crate) struct SubmitArgs {
     /// A shorter time to decide than the tool's own
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     expires_in: Option<Duration>,
+    /// Not to be called before this moment (RFC 3339); before its deadline
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    not_before: Option<Timestamp>,
     /// Wait this long until it is final; the exit code says how it ended
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     wait: Option<Duration>,
@@ -132,6 +135,9 @@ fn body(args: &SubmitArgs) -> Outcome<String> {
             json!(format!("{}s", expires_in.as_secs())),
         );
     }
+    if let Some(moment) = args.not_before {
+        rest.insert("not_before".to_owned(), json!(moment.rfc3339()));
+    }
     let rest = Value::Object(rest).to_string();
     // The object is never empty: it has the tool.
     let head = rest.strip_suffix('}').unwrap_or(&rest);
@@ -186,6 +192,11 @@ fn random_key() -> Outcome<String> {
         .fill(&mut bytes)
         .map_err(|error| Failure::because("cannot make a key", &error))?;
     Ok(format!("cli-{:032x}", u128::from_be_bytes(bytes)))
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse_rfc3339(text)
+        .ok_or_else(|| "write a moment with its zone, as in 2026-12-01T08:00:00Z".to_owned())
 }
 
 /// Reads `KEY=VALUE`.

@@ -196,6 +196,7 @@ impl Bench<'_> {
             reason: None,
             labels: BTreeMap::new(),
             expires_in: None,
+            not_before: None,
             request_key: None,
         };
         let submitted = self.world.engine.submit(&self.world.caller, submission);

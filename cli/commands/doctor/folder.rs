@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use holdpoint_engine::action::SafetyClass;
+use holdpoint_engine::engine::attention_in;
 use holdpoint_engine::identity::{Person, Role};
 use holdpoint_engine::incarnation;
 use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
-use super::Findings;
+use super::{Explained, Findings};
 use crate::data;
 use crate::output::Output;
 
@@ -68,6 +69,7 @@ pub(super) async fn look(
             "`holdpoint verify` shows the extent of it",
         ),
     }
+    actions(log.as_ref(), findings);
     log.close().await;
     output.note("the log was opened to look at it, and closed again");
     false
@@ -178,6 +180,40 @@ fn origin(log: &dyn EventLog, findings: &mut Findings) {
         format!("{words}{waiting}"),
         "make sure that no other copy runs, then once: holdpoint serve --confirm-restore",
     );
+}
+
+/// What would need a person if a server ran on the folder now.
+fn actions(log: &dyn EventLog, findings: &mut Findings) {
+    match attention_in(log, SystemClock.now()) {
+        Err(error) => findings.bad("actions", error.to_string(), "look at the disk"),
+        Ok(None) => findings.good(
+            "actions",
+            "not looked at: the next start builds the indexes of this version first",
+        ),
+        Ok(Some(found)) if found.is_empty() => {
+            findings.good("actions", "none has an unknown outcome, none stands still");
+        }
+        Ok(Some(found)) => {
+            for one in found {
+                let action = &one.view.action;
+                let tried: Vec<&str> = one.why.tried.iter().map(String::as_str).collect();
+                let why = Explained {
+                    id: &action.id.to_string(),
+                    summary: &action.proposal.summary,
+                    trouble: one.why.trouble.name(),
+                    since: &one.why.since.rfc3339(),
+                    next: &one.why.next,
+                    tried: &tried,
+                };
+                let help = format!(
+                    "no server runs on the folder, so nothing moves: start it with `holdpoint \
+                     serve`. {}",
+                    one.why.help
+                );
+                findings.warn("actions", why.words(), &help);
+            }
+        }
+    }
 }
 
 /// Whether those whom the tools ask for are there.

@@ -57,6 +57,34 @@ struct Finding {
     help: Option<String>,
 }
 
+/// An action that does not move, explained.
+struct Explained<'a> {
+    id: &'a str,
+    summary: &'a str,
+    trouble: &'a str,
+    since: &'a str,
+    next: &'a str,
+    tried: &'a [&'a str],
+}
+
+impl Explained<'_> {
+    fn words(&self) -> String {
+        let what = match self.trouble {
+            "unknown" => "the call went out, and whether it took effect is not known",
+            _ => "it could be called, and is not",
+        };
+        let mut words = format!(
+            "{} ({}): {what} since {}; {}",
+            self.id, self.summary, self.since, self.next
+        );
+        for line in self.tried {
+            words.push_str(" | ");
+            words.push_str(line);
+        }
+        words
+    }
+}
+
 /// Everything that was found.
 #[derive(Default)]
 struct Findings(Vec<Finding>);

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::Findings;
+use super::{Explained, Findings};
 use crate::client::{Client, ServerArgs};
+use crate::commands::pause;
 use crate::output::field;
 
 /// How many stuck actions are explained one by one.
@@ -55,47 +56,58 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
         );
         return;
     }
-    let path = format!("/v1/actions?status=unknown&limit={EXPLAINED_MAX}");
-    match client.get(&path).await {
-        Err(failure) => findings.warn("actions", failure.message(), "use the token of an operator"),
+    match client.get("/v1/pause").await {
+        Err(failure) => findings.warn("pause", failure.message(), "look at the log of the server"),
+        Ok(answer) if answer.body.get("paused").and_then(Value::as_bool) == Some(true) => {
+            findings.warn(
+                "pause",
+                pause::words(&answer.body),
+                "nothing new is sent; `holdpoint resume` once the reason is gone",
+            );
+        }
+        Ok(_) => findings.good("pause", "not paused: what is due is sent"),
+    }
+    match client.get("/v1/attention").await {
+        Err(failure) => findings.warn(
+            "actions",
+            failure.message(),
+            "use the token of an operator, an auditor or an administrator",
+        ),
         Ok(answer) => {
-            let actions = answer.body.get("data").and_then(Value::as_array);
-            let actions = actions.map_or(&[][..], Vec::as_slice);
-            if actions.is_empty() {
-                findings.good("actions", "none has an unknown outcome");
+            let found = answer.body.get("data").and_then(Value::as_array);
+            let found = found.map_or(&[][..], Vec::as_slice);
+            if found.is_empty() {
+                findings.good("actions", "none has an unknown outcome, none stands still");
             }
-            for action in actions {
-                explain(action, findings);
+            for one in found.iter().take(EXPLAINED_MAX) {
+                explain(one, findings);
+            }
+            if EXPLAINED_MAX < found.len() {
+                findings.warn(
+                    "actions",
+                    format!("{} more", found.len() - EXPLAINED_MAX),
+                    "the page /outcomes of the server lists them",
+                );
             }
         }
     }
 }
 
-/// Why an action of unknown outcome does not move, and what would move it.
-fn explain(action: &Value, findings: &mut Findings) {
-    let id = field(action, "/id");
-    let since = field(action, "/doubt/since");
-    let next = field(action, "/doubt/next_check");
-    let words = format!(
-        "{id} ({}): the call went out, and whether it took effect is not known since {since}",
-        field(action, "/summary")
-    );
-    if next == "-" {
-        findings.warn(
-            "actions",
-            words,
-            &format!(
-                "nothing can be asked any more: look at the target, then `holdpoint actions settle {id} --happened|--did-not-happen --reason HOW-YOU-KNOW`"
-            ),
-        );
-    } else {
-        let quiet = field(action, "/doubt/quiet_at");
-        findings.warn(
-            "actions",
-            words,
-            &format!(
-                "the tool's check is asked again at {next}; \"not found\" counts only after {quiet}, when no copy of the call can be on its way"
-            ),
-        );
-    }
+/// Why an action does not move, and what would move it.
+fn explain(one: &Value, findings: &mut Findings) {
+    let tried = one.get("tried").and_then(Value::as_array);
+    let tried: Vec<&str> = tried
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let why = Explained {
+        id: &field(one, "/id"),
+        summary: &field(one, "/summary"),
+        trouble: &field(one, "/trouble"),
+        since: &field(one, "/since"),
+        next: &field(one, "/next"),
+        tried: &tried,
+    };
+    findings.warn("actions", why.words(), &field(one, "/help"));
 }

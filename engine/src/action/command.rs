@@ -22,6 +22,8 @@ pub enum Command {
         request: Rendered,
         /// What must be met; there exactly for approval-bound actions.
         requirement: Option<Requirement>,
+        /// What else holds for it.
+        arranged: Arrangement,
         /// Now.
         at: Timestamp,
     },
@@ -71,6 +73,11 @@ pub enum Command {
     },
     /// The deadline may have passed.
     ReachDeadline {
+        /// Now.
+        at: Timestamp,
+    },
+    /// Part of the time to decide may be over.
+    Remind {
         /// Now.
         at: Timestamp,
     },
@@ -128,6 +135,13 @@ pub enum Command {
         /// Now.
         at: Timestamp,
     },
+    /// Send the same call again now, if the world is still the one that was approved.
+    Resend {
+        /// What was found right before.
+        revalidation: Revalidation,
+        /// Now.
+        at: Timestamp,
+    },
     /// An attempt has ended.
     Record {
         /// Which attempt.
@@ -182,6 +196,16 @@ pub struct WorkReport {
     pub digest: Digest,
     /// What is kept where it does not settle the outcome; none where it says nothing.
     pub evidence: Option<CanonicalJson>,
+}
+
+/// What holds for an action besides its proposal, pinned at submission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrangement {
+    /// Not to be called before this; before the deadline of its approval.
+    pub not_before: Option<Timestamp>,
+    /// How long the target keeps the key, in milliseconds from the first send; none where it is not
+    /// known to, or where the engine does not make the call.
+    pub key_kept_ms: Option<u64>,
 }
 
 /// What was found right before the call.

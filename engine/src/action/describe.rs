@@ -1,5 +1,7 @@
 //! Events as JSON, for the history. Nothing here is read back.
 
+mod again;
+
 use serde_json::{Value, json};
 
 use super::{Difference, Event, Proposal, Rendered, ReplanReason, Snapshot};
@@ -88,6 +90,13 @@ pub fn describe(event: &Event) -> Value {
             "attempt": attempt, "epoch": epoch, "report": report.to_string(),
             "at": at.rfc3339(),
         }),
+        Event::Scheduled { .. } | Event::KeyKept { .. } | Event::Reminded { .. } => {
+            again::timely(event)
+        }
+        Event::ResendPlanned { .. }
+        | Event::ResendRecorded { .. }
+        | Event::ResendFailed { .. }
+        | Event::ResendDropped { .. } => again::sent_again(event),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use bincode::{Decode, Encode};
 
-use super::{Difference, Proposal, Refused, Rendered, ReplanReason, Snapshot, Window, Worker};
+use super::{
+    Difference, Proposal, Refused, Reminder, Rendered, ReplanReason, Resend, Snapshot, Window,
+    Worker,
+};
 use crate::approval::{CastVote, Requirement};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
@@ -293,68 +296,70 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-}
-
-impl Event {
-    /// Its name in the log and on the wire; never changes once released.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Staged { .. } => "action.staged",
-            Self::Accepted { .. } => "action.accepted",
-            Self::Refused { .. } => "action.refused",
-            Self::VoteRecorded { .. } => "action.vote_recorded",
-            Self::Approved { .. } => "action.approved",
-            Self::Rejected { .. } => "action.rejected",
-            Self::Expired { .. } => "action.expired",
-            Self::Withdrawn { .. } => "action.withdrawn",
-            Self::Cancelled { .. } => "action.cancelled",
-            Self::Deferred { .. } => "action.deferred",
-            Self::ReplanRequired { .. } => "action.replan_required",
-            Self::Restaged { .. } => "action.restaged",
-            Self::CommitRecorded { .. } => "action.commit_recorded",
-            Self::AttemptSucceeded { .. } => "action.attempt_succeeded",
-            Self::AttemptRefused { .. } => "action.attempt_refused",
-            Self::AttemptNotDelivered { .. } => "action.attempt_not_delivered",
-            Self::AttemptUnknown { .. } => "action.attempt_unknown",
-            Self::FoundDone { .. } => "action.found_done",
-            Self::FoundNotDone { .. } => "action.found_not_done",
-            Self::CheckInconclusive { .. } => "action.check_inconclusive",
-            Self::Settled { .. } => "action.settled",
-            Self::LateAnswer { .. } => "action.late_answer",
-            Self::LeaseGranted { .. } => "action.lease_granted",
-            Self::LeaseExtended { .. } => "action.lease_extended",
-            Self::WorkReported { .. } => "action.work_reported",
-        }
-    }
-
-    /// When it happened.
-    pub fn at(&self) -> Timestamp {
-        match self {
-            Self::VoteRecorded { cast, .. } => cast.at,
-            Self::Staged { at, .. }
-            | Self::Accepted { at, .. }
-            | Self::Refused { at, .. }
-            | Self::Approved { at, .. }
-            | Self::Rejected { at, .. }
-            | Self::Expired { at }
-            | Self::Withdrawn { at, .. }
-            | Self::Cancelled { at, .. }
-            | Self::Deferred { at, .. }
-            | Self::ReplanRequired { at, .. }
-            | Self::Restaged { at, .. }
-            | Self::CommitRecorded { at, .. }
-            | Self::AttemptSucceeded { at, .. }
-            | Self::AttemptRefused { at, .. }
-            | Self::AttemptNotDelivered { at, .. }
-            | Self::AttemptUnknown { at, .. }
-            | Self::FoundDone { at, .. }
-            | Self::FoundNotDone { at, .. }
-            | Self::CheckInconclusive { at, .. }
-            | Self::Settled { at, .. }
-            | Self::LateAnswer { at, .. }
-            | Self::LeaseGranted { at, .. }
-            | Self::LeaseExtended { at, .. }
-            | Self::WorkReported { at, .. } => *at,
-        }
-    }
+    /// It is not to be called before a moment that its caller chose. Second event of such an action.
+    Scheduled {
+        /// Not to be called before this.
+        not_before: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
+    /// The target keeps the key this long, counted from the first send: pinned at submission.
+    KeyKept {
+        /// How long, in milliseconds.
+        kept_ms: u64,
+        /// When.
+        at: Timestamp,
+    },
+    /// Part of the time to decide is over, and the action still waits for votes.
+    Reminded {
+        /// Which part.
+        reminder: Reminder,
+        /// When the time is over.
+        deadline: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
+    /// The outcome is unknown, and the same call will be sent again with the same key.
+    ResendPlanned {
+        /// The attempt in doubt.
+        attempt: u32,
+        /// When it is sent again.
+        resend_at: Timestamp,
+        /// Until when the target keeps the key.
+        kept_until: Timestamp,
+        /// Why not sooner, where it was put off.
+        because: Option<String>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The same call may leave once more from now on: a commit record of its own (invariant I1).
+    ResendRecorded {
+        /// What is sent.
+        resend: Resend,
+        /// When.
+        at: Timestamp,
+    },
+    /// The call that was sent again certainly had no effect of its own: it was refused, or not
+    /// delivered. That says nothing about the first one, whose outcome stays unknown.
+    ResendFailed {
+        /// Which attempt.
+        attempt: u32,
+        /// The status of the answer, where there was one.
+        http_status: Option<u16>,
+        /// What was answered, where anything was.
+        answer: Option<CanonicalJson>,
+        /// Why, in words.
+        message: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// It is not sent again after all; what is left is a person.
+    ResendDropped {
+        /// The attempt in doubt.
+        attempt: u32,
+        /// Why not, in words.
+        message: String,
+        /// When.
+        at: Timestamp,
+    },
 }

@@ -4,7 +4,7 @@ mod attempt;
 
 use super::{
     Action, ActionId, Approval, Attempt, AttemptResult, Event, FailReason, Phase, Proposal,
-    Rendered, Snapshot, Status, legal_from,
+    Rendered, Snapshot, Status, doubt, legal_from,
 };
 use crate::canon::{CanonicalJson, Digest};
 use crate::seeded::Bug;
@@ -93,7 +93,14 @@ fn create(id: ActionId, event: &Event) -> Option<Action> {
         | Event::LateAnswer { .. }
         | Event::LeaseGranted { .. }
         | Event::LeaseExtended { .. }
-        | Event::WorkReported { .. } => None,
+        | Event::WorkReported { .. }
+        | Event::Scheduled { .. }
+        | Event::KeyKept { .. }
+        | Event::Reminded { .. }
+        | Event::ResendPlanned { .. }
+        | Event::ResendRecorded { .. }
+        | Event::ResendFailed { .. }
+        | Event::ResendDropped { .. } => None,
     }
 }
 
@@ -109,6 +116,10 @@ fn blank(id: ActionId, proposal: &Proposal, phase: Phase, at: Timestamp) -> Acti
         attempts: Vec::new(),
         deferrals: 0,
         diff: Vec::new(),
+        not_before: None,
+        key_kept_ms: None,
+        reminded: None,
+        doubt: None,
         created_at: at,
         updated_at: at,
     }
@@ -156,9 +167,13 @@ fn apply(mut action: Action, event: &Event) -> Action {
             }
         }
         Event::Approved { hold_until, .. } => {
+            // Until it may be called at all, an approver may take the approval back.
+            let until = action
+                .not_before
+                .map_or(*hold_until, |moment| moment.max(*hold_until));
             action.phase = Phase::Approved {
-                run_at: *hold_until,
-                hold_until: *hold_until,
+                run_at: until,
+                hold_until: until,
             };
         }
         Event::Rejected { by, reason, .. } => {
@@ -213,6 +228,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             request_digest,
             send_deadline,
             window,
+            revalidated,
             at,
             ..
         } => {
@@ -227,6 +243,8 @@ fn apply(mut action: Action, event: &Event) -> Action {
                 window: *window,
                 request_digest: *request_digest,
                 lease: None,
+                etag: revalidated.as_ref().and_then(|state| state.etag.clone()),
+                is_resend: false,
             });
             action.phase = Phase::Executing;
         }
@@ -237,6 +255,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             ..
         } => {
             attempt::end(&mut action, AttemptResult::Done, *http_status, None, *at);
+            action.doubt = None;
             action.phase = Phase::Succeeded {
                 result: result.clone(),
             };
@@ -280,41 +299,26 @@ fn apply(mut action: Action, event: &Event) -> Action {
                 Some(message),
                 *at,
             );
-            action.phase = Phase::Unknown {
-                since: *at,
-                quiet_at: *quiet_at,
-                checks: 0,
-                next_check: *next_check,
-            };
+            doubt::enter(&mut action, *quiet_at, *next_check, *at);
         }
         Event::FoundDone { evidence, .. } => {
-            attempt::resolve(&mut action, AttemptResult::Done);
+            doubt::resolve(&mut action, true);
             action.phase = Phase::Succeeded {
                 result: evidence.clone(),
             };
         }
         Event::FoundNotDone { retry_at, .. } => {
-            attempt::resolve(&mut action, AttemptResult::NotDone);
+            doubt::resolve(&mut action, false);
             let message = "the source of truth shows that it did not happen";
             wait_again(&mut action, message, *retry_at);
         }
-        Event::CheckInconclusive {
-            next_check: next, ..
-        } => {
-            if let Phase::Unknown {
-                checks, next_check, ..
-            } = &mut action.phase
-            {
-                *checks = checks.saturating_add(1);
-                *next_check = *next;
-            }
-        }
+        Event::CheckInconclusive { next_check, .. } => doubt::asked(&mut action, *next_check),
         Event::Settled {
             happened: true,
             reason,
             ..
         } => {
-            attempt::resolve(&mut action, AttemptResult::Done);
+            doubt::resolve(&mut action, true);
             let result = CanonicalJson::of(&serde_json::json!({ "settled": reason }));
             action.phase = Phase::Succeeded { result };
         }
@@ -323,12 +327,35 @@ fn apply(mut action: Action, event: &Event) -> Action {
             reason,
             ..
         } => {
-            attempt::resolve(&mut action, AttemptResult::NotDone);
+            doubt::resolve(&mut action, false);
             let reason = reason.clone();
             action.phase = Phase::Failed(FailReason::SettledAsNotDone { reason });
         }
+        Event::Scheduled { not_before, .. } => schedule(&mut action, *not_before),
+        Event::KeyKept { kept_ms, .. } => action.key_kept_ms = Some(*kept_ms),
+        Event::Reminded { reminder, .. } => action.reminded = Some(*reminder),
+        Event::ResendPlanned { resend_at, .. } => doubt::plan(&mut action, Some(*resend_at)),
+        Event::ResendDropped { .. } => doubt::plan(&mut action, None),
+        Event::ResendRecorded { resend, at } => doubt::resend(&mut action, resend, *at),
+        Event::ResendFailed {
+            http_status,
+            message,
+            at,
+            ..
+        } => {
+            let note = Some(message);
+            attempt::end(&mut action, AttemptResult::NotDone, *http_status, note, *at);
+            doubt::back(&mut action, *at);
+        }
     }
     action
+}
+
+fn schedule(action: &mut Action, not_before: Timestamp) {
+    action.not_before = Some(not_before);
+    if let Phase::Accepted { run_at } = &mut action.phase {
+        *run_at = not_before.max(*run_at);
+    }
 }
 
 fn restage(action: &mut Action, snapshot: &Snapshot, request: &Rendered) {

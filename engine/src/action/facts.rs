@@ -144,6 +144,39 @@ pub struct Attempt {
     pub request_digest: Digest,
     /// Who carries it out; none where the engine calls.
     pub lease: Option<Lease>,
+    /// The version of the state that travelled along, where one did.
+    pub etag: Option<String>,
+    /// Whether it is the attempt before it, sent again with the same key.
+    pub is_resend: bool,
+}
+
+/// The same call, sent once more: same key, same bytes, within the time that the target keeps keys.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Resend {
+    /// Counts on from the attempts before.
+    pub attempt: u32,
+    /// The first attempt: from its commit record on, the target keeps the key.
+    pub first: u32,
+    /// The digest that was approved.
+    pub digest: Digest,
+    /// The ids of the people whose approvals it rests on; empty where none were needed.
+    pub approved_by: Vec<String>,
+    /// The definition it was compared with.
+    pub tool_digest: Digest,
+    /// The request that will be sent: that of the attempt in doubt.
+    pub request_digest: Digest,
+    /// The state as read right before, where the tool has a state query.
+    pub revalidated: Option<Snapshot>,
+    /// The version that travels along: that of the attempt in doubt, since the bytes are the same.
+    pub etag: Option<String>,
+    /// Sent to the target.
+    pub idempotency_key: String,
+    /// After this moment it is not sent any more.
+    pub send_deadline: Timestamp,
+    /// Until when the target keeps the key: nothing that is sent may take effect later.
+    pub kept_until: Timestamp,
+    /// How sure the state is.
+    pub window: Window,
 }
 
 /// One watched field that moved between approval and execution.

@@ -15,24 +15,33 @@
 mod command;
 mod decide;
 mod describe;
+mod doubt;
 mod event;
 mod evolve;
+mod explain;
 mod facts;
 mod id;
+mod kind;
 mod proposal;
+mod reminder;
 mod state;
 mod transitions;
 
-pub use command::{AttemptOutcome, Command, Finding, Holder, Refusal, Revalidation, WorkReport};
+pub use command::{
+    Arrangement, AttemptOutcome, Command, Finding, Holder, Refusal, Revalidation, WorkReport,
+};
 pub use decide::decide;
 pub use describe::describe;
+pub use doubt::Doubt;
 pub use event::Event;
 pub use evolve::{IllegalEvent, evolve};
+pub use explain::{Explanation, Trouble, explain};
 pub use facts::{
-    Attempt, AttemptResult, Difference, Lease, Rendered, ReplanReason, Snapshot, WORKER_METHOD,
-    Window, Worker,
+    Attempt, AttemptResult, Difference, Lease, Rendered, ReplanReason, Resend, Snapshot,
+    WORKER_METHOD, Window, Worker,
 };
 pub use id::ActionId;
 pub use proposal::{Caller, PrincipalKind, Proposal, SafetyClass, Terms};
+pub use reminder::Reminder;
 pub use state::{Action, Approval, FailReason, Phase, Refused, Status};
 pub use transitions::legal_from;

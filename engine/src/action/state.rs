@@ -2,9 +2,9 @@
 
 use bincode::{Decode, Encode};
 
-use super::ActionId;
 use super::facts::{Attempt, Difference, Rendered, Snapshot, WORKER_METHOD};
 use super::proposal::Proposal;
+use super::{ActionId, Doubt, Reminder};
 use crate::approval::{CastVote, Requester, Requirement};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
@@ -79,8 +79,11 @@ pub enum Phase {
         quiet_at: Timestamp,
         /// How often the source of truth was asked.
         checks: u32,
-        /// When it is asked next; none where a person must settle it.
+        /// When it is asked next; none where it is not asked any more.
         next_check: Option<Timestamp>,
+        /// When the same call is sent again with the same key; none where it is not. With neither,
+        /// a person must settle it.
+        next_resend: Option<Timestamp>,
     },
     /// It happened.
     Succeeded {
@@ -223,6 +226,15 @@ pub struct Action {
     pub deferrals: u32,
     /// What moved, for an action that must be planned again or was staged again.
     pub diff: Vec<Difference>,
+    /// Not to be called before this, where its caller chose a moment.
+    pub not_before: Option<Timestamp>,
+    /// How long the target keeps the key, in milliseconds from the first send; none where it is not
+    /// known to.
+    pub key_kept_ms: Option<u64>,
+    /// The last reminder that was made.
+    pub reminded: Option<Reminder>,
+    /// The doubt about the attempts since the last one that certainly had no effect.
+    pub doubt: Option<Doubt>,
     /// When it was submitted.
     pub created_at: Timestamp,
     /// When its last event happened.
@@ -285,7 +297,11 @@ impl Action {
             ),
             Phase::Accepted { run_at } => Some(*run_at),
             Phase::Executing => self.attempts.last().map(|attempt| attempt.send_deadline),
-            Phase::Unknown { next_check, .. } => *next_check,
+            Phase::Unknown {
+                next_check,
+                next_resend,
+                ..
+            } => next_check.or(*next_resend),
             Phase::Succeeded { .. }
             | Phase::Failed(_)
             | Phase::Rejected { .. }

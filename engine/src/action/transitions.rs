@@ -10,9 +10,13 @@ pub fn legal_from(event: &Event) -> &'static [Status] {
     };
     match event {
         Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => &[],
-        Event::VoteRecorded { .. } | Event::Approved { .. } | Event::Rejected { .. } => &[Staged],
+        Event::VoteRecorded { .. }
+        | Event::Approved { .. }
+        | Event::Rejected { .. }
+        | Event::Reminded { .. } => &[Staged],
         Event::Expired { .. } | Event::Withdrawn { .. } => &[Staged, Approved],
         Event::Cancelled { .. } => &[Staged, Approved, Accepted],
+        Event::Scheduled { .. } | Event::KeyKept { .. } => &[Staged, Accepted],
         Event::Deferred { .. } | Event::CommitRecorded { .. } => &[Approved, Accepted],
         Event::ReplanRequired { .. } => &[Approved, Accepted, Executing],
         Event::Restaged { .. } => &[Approved],
@@ -22,11 +26,15 @@ pub fn legal_from(event: &Event) -> &'static [Status] {
         | Event::AttemptUnknown { .. }
         | Event::LeaseGranted { .. }
         | Event::LeaseExtended { .. }
-        | Event::WorkReported { .. } => &[Executing],
+        | Event::WorkReported { .. }
+        | Event::ResendFailed { .. } => &[Executing],
         Event::FoundDone { .. }
         | Event::FoundNotDone { .. }
         | Event::CheckInconclusive { .. }
-        | Event::Settled { .. } => &[Unknown],
+        | Event::Settled { .. }
+        | Event::ResendPlanned { .. }
+        | Event::ResendRecorded { .. }
+        | Event::ResendDropped { .. } => &[Unknown],
         Event::LateAnswer { .. } => &[
             Staged,
             Approved,

@@ -9,7 +9,7 @@ use super::{ActError, Engine, HistoryEntry, Versioned, may_see};
 use crate::action::{ActionId, describe};
 use crate::identity::{self, Principal};
 use crate::incarnation;
-use crate::store::codec;
+use crate::store::{codec, pause};
 use crate::time::Timestamp;
 
 /// The most entries that are answered at once.
@@ -142,6 +142,7 @@ fn entry(record: Record) -> Result<HistoryEntry, ActError> {
         Some(event) => describe(event),
         None => identity::describe(&record)
             .or_else(|| incarnation::describe(&record))
+            .or_else(|| pause::describe(&record))
             .unwrap_or(Value::Null),
     };
     Ok(HistoryEntry {

@@ -5,12 +5,15 @@
 //! [`Principal`] taken from the credential of this request, so that each write is authorised at its
 //! append (invariant I18), and what may not be seen is simply not there.
 //!
-//! * `types`: what is taken and answered. `submit`, `act`, `work`: what changes actions. `query`,
-//!   `events`: what reads them. `observe`: log lines and metrics.
+//! * `types`: what is taken and answered. `submit`, `act`, `work`: what changes actions. `pause`:
+//!   the switch that keeps calls from leaving. `query`, `events`: what reads them. `observe`: log
+//!   lines and metrics.
 
 mod act;
+mod attention;
 mod events;
 pub(crate) mod observe;
+mod pause;
 mod query;
 mod submit;
 mod types;
@@ -32,11 +35,12 @@ use crate::target::{HttpTarget, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
 
+pub use attention::{ATTENTION_MAX, Attention, attention_in};
 pub use events::{HISTORY_MAX, History};
 pub use query::LIST_MAX;
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, ListError, ListOrder, ListQuery, OpenError,
-    Options, Page, RequestKey, Submission, SubmitError, Submitted, Versioned,
+    Options, Page, Paused, RequestKey, Submission, SubmitError, Submitted, Versioned,
 };
 pub use work::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
 
@@ -105,7 +109,8 @@ impl Engine {
         let inbox = Arc::new(Inbox::new());
         let log_time = time_of(log.as_ref()).map_err(|error| OpenError::Store(Box::new(error)))?;
         let time = Arc::new(EngineTime::new(clock, log_time));
-        let store = Store::new(Arc::clone(&log), Arc::clone(&time), Arc::clone(&inbox));
+        let store = Store::new(Arc::clone(&log), Arc::clone(&time), Arc::clone(&inbox))
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
         let store = Arc::new(store);
         store.tally.start(log.as_ref())?;
         if confirm_restore {

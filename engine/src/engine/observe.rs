@@ -39,7 +39,32 @@ pub(crate) fn events(action: &Action, events: &[Event]) {
                 "{} of {tool}: the target answered 422; it may know the key with another request",
                 action.id
             ),
-            Event::Staged { .. }
+            Event::ResendFailed {
+                http_status: Some(status @ 422),
+                ..
+            }
+            | Event::AttemptUnknown {
+                http_status: Some(status @ 409),
+                ..
+            } if action.attempts.last().is_some_and(|last| last.is_resend) => {
+                counter!("holdpoint_resend_alarms_total", "status" => status.to_string())
+                    .increment(1);
+                tracing::error!(
+                    action.id = %action.id,
+                    tool = %tool,
+                    "{} of {tool}: the target answered {status} to the same call sent again; it \
+                     does not keep keys as its definition says. Look at `holdpoint doctor`",
+                    action.id
+                );
+            }
+            Event::ResendFailed { .. }
+            | Event::Scheduled { .. }
+            | Event::KeyKept { .. }
+            | Event::Reminded { .. }
+            | Event::ResendPlanned { .. }
+            | Event::ResendRecorded { .. }
+            | Event::ResendDropped { .. }
+            | Event::Staged { .. }
             | Event::Accepted { .. }
             | Event::Refused { .. }
             | Event::Withdrawn { .. }

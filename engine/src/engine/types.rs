@@ -62,6 +62,8 @@ pub struct Submission {
     pub labels: BTreeMap<String, String>,
     /// A shorter time to decide than the tool's own.
     pub expires_in: Option<Duration>,
+    /// Not to be called before this; must be before the deadline.
+    pub not_before: Option<Timestamp>,
     /// The `Idempotency-Key` of the request, with the digest of the whole request.
     pub request_key: Option<RequestKey>,
 }
@@ -111,6 +113,19 @@ pub struct Versioned {
     pub action: Action,
     /// How many events it has.
     pub version: Version,
+}
+
+/// Why nothing new is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paused {
+    /// The id of the person who paused.
+    pub by: String,
+    /// The name of the person at that time.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// Since when.
+    pub since: Timestamp,
 }
 
 /// A vote as the page or the client sends it.
@@ -172,6 +187,9 @@ pub enum SubmitError {
         first: Option<ActionId>,
         /// Which key: the tool's own, or the `Idempotency-Key` of the request.
         request_key: bool,
+        /// JSON Pointers to the members of the request that differ from the first one, never their
+        /// values; empty where the principal may not see the first action.
+        differs: Vec<&'static str>,
     },
     /// The same request is being worked on at this moment.
     #[error("the same request is still being worked on")]
@@ -179,6 +197,9 @@ pub enum SubmitError {
     /// The state of the world could not be read, so that nobody could decide on it.
     #[error("the state could not be read: {0}")]
     StateUnavailable(String),
+    /// The engine is paused, and the tool would have to be called at once.
+    #[error("paused: nothing is called until somebody resumes")]
+    Paused,
     /// Something in the submission is out of bounds.
     #[error("{0}")]
     Invalid(String),

@@ -4,58 +4,31 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_storage::{Direction, ReadError, ScanRange};
+use holdpoint_storage::ReadError;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::inbox::{Job, Receivers, Urgency};
+use super::inbox::{Job, Receivers};
+use super::lane::{self, Lane};
 use super::queues::{Limits, Queues};
 use super::work::Work;
-use crate::action::Status;
 use crate::store::fatal;
-use crate::store::index::{self, NEVER, OpenKey};
+use crate::store::index::NEVER;
 use crate::time::Timestamp;
 
-/// How many entries of a lane are read at once: the work of one turn.
+/// How much of what has arrived is taken at once.
 const PAGE: usize = 256;
 
 /// The longest sleep while something is due later: a wall clock that was set shows by then.
 const SLEEP_MAX: Duration = Duration::from_mins(1);
-
-/// The lanes that the scheduler moves, the most urgent first.
-const LANES: [Status; 5] = [
-    Status::Approved,
-    Status::Unknown,
-    Status::Accepted,
-    Status::Executing,
-    Status::Staged,
-];
 
 /// The scheduler of one engine.
 pub(crate) struct Dispatcher {
     work: Arc<Work>,
     receivers: Receivers,
     queues: Queues,
-    lanes: [Lane; LANES.len()],
+    lanes: Vec<Lane>,
     running: JoinSet<()>,
     jobs: HashMap<Id, Job>,
-}
-
-/// How far a lane of the index has been read.
-#[derive(Default)]
-struct Lane {
-    /// Whether there may be more that is due.
-    more: bool,
-    /// The last key that was read; none to start at the beginning.
-    above: Option<Vec<u8>>,
-}
-
-impl Lane {
-    fn from_start() -> Self {
-        Self {
-            more: true,
-            above: None,
-        }
-    }
 }
 
 impl Dispatcher {
@@ -77,7 +50,7 @@ impl Dispatcher {
             work,
             receivers,
             queues: Queues::new(limits, tool_limits),
-            lanes: std::array::from_fn(|_| Lane::from_start()),
+            lanes: lane::all(),
             running: JoinSet::new(),
             jobs: HashMap::new(),
         }
@@ -139,7 +112,7 @@ impl Dispatcher {
         let spilled = inbox.take_spilled();
         let refill = self.queues.take_refill();
         if reached || spilled || refill {
-            self.lanes = std::array::from_fn(|_| Lane::from_start());
+            self.lanes = lane::all();
         }
     }
 
@@ -149,7 +122,7 @@ impl Dispatcher {
 
     /// Reads one page of each lane that may have more.
     fn fill(&mut self) {
-        for place in 0..LANES.len() {
+        for place in 0..self.lanes.len() {
             if self.lanes[place].more
                 && self.queues.has_room()
                 && let Err(error) = self.fill_lane(place)
@@ -164,43 +137,13 @@ impl Dispatcher {
     }
 
     fn fill_lane(&mut self, place: usize) -> Result<(), ReadError> {
-        let status = LANES[place];
-        let Some(urgency) = Urgency::of(status) else {
-            return Ok(());
-        };
-        let log = &self.work.store.log;
-        let prefix: Vec<u8> = index::lane(status).into_iter().collect();
-        let end = index::after(status, self.work.store.time.now());
-        let lane = &mut self.lanes[place];
-        let range = ScanRange {
-            prefix: &prefix,
-            above: lane.above.as_deref(),
-            below: Some(&end),
-        };
-        let entries = log.scan(index::OPEN, range, PAGE, Direction::Forward)?;
-        lane.more = entries.len() == PAGE;
-        lane.above = entries.last().map(|(key, _)| key.clone());
-        for (key, tool) in entries {
-            if let Some(open) = OpenKey::parse(&key) {
-                let tool = String::from_utf8_lossy(&tool);
-                self.queues.push(Job::new(open.id, &tool, urgency));
-            }
+        let store = &self.work.store;
+        let due = self.lanes[place].read(store.log.as_ref(), store.time.now())?;
+        if let Some(next) = due.next {
+            store.inbox.due_at(next);
         }
-        if lane.more {
-            return Ok(());
-        }
-        lane.above = None;
-        // The end key itself belongs to no entry, so what follows it is the next to be due.
-        let next = ScanRange {
-            prefix: &prefix,
-            above: Some(&end),
-            below: None,
-        };
-        let first = log.scan(index::OPEN, next, 1, Direction::Forward)?;
-        if let Some(open) = first.first().and_then(|(key, _)| OpenKey::parse(key))
-            && open.due != NEVER
-        {
-            self.work.store.inbox.due_at(open.due);
+        for job in due.jobs {
+            self.queues.push(job);
         }
         Ok(())
     }

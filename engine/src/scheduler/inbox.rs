@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
 
 use crate::action::{Action, ActionId, Status};
-use crate::store::index::{NEVER, OpenKey};
+use crate::store::index::{NEVER, OpenKey, RemindKey};
 use crate::time::Timestamp;
 
 /// What a lane holds before it falls back to the index. Larger than a burst between two turns of
@@ -109,6 +109,10 @@ impl Inbox {
 
     /// Hands over an action that has just changed, where there is something to do about it.
     pub(crate) fn offer(&self, action: &Action, now: Timestamp) {
+        if let Some(remind) = RemindKey::of(action) {
+            // The index is looked at then, or at once where that moment has passed.
+            self.due_at(remind.due);
+        }
         let Some(open) = OpenKey::of(action) else {
             return;
         };
@@ -125,8 +129,7 @@ impl Inbox {
         };
         let job = Job::new(action.id, &action.proposal.tool, urgency);
         if lane.try_send(job).is_err() {
-            self.spilled.store(true, Ordering::Release);
-            self.wake.notify_one();
+            self.look_again();
         }
     }
 
@@ -150,6 +153,12 @@ impl Inbox {
     /// Whether something did not fit since the last call.
     pub(crate) fn take_spilled(&self) -> bool {
         self.spilled.swap(false, Ordering::AcqRel)
+    }
+
+    /// Makes the scheduler look at all of the index.
+    pub(crate) fn look_again(&self) {
+        self.spilled.store(true, Ordering::Release);
+        self.wake.notify_one();
     }
 
     /// Makes the scheduler look at the clock.

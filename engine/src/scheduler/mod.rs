@@ -10,7 +10,8 @@
 //! the index comes, and then reads one page of what is due. What waits costs nothing, and a restart
 //! runs none of it again.
 //!
-//! * [`inbox`]: what has just become due. [`queues`]: bounds and order. [`dispatcher`]: the loop.
+//! * [`inbox`]: what has just become due. [`lane`]: what the index holds. [`queues`]: bounds and
+//!   order. [`dispatcher`]: the loop.
 //! * [`work`]: what is done about one action; [`revalidate`]: what is found right before a call.
 //! * [`pull`]: work for services that ask for it; [`board`]: who of them waits.
 //! * [`recovery`]: what a crash left behind.
@@ -18,6 +19,7 @@
 mod board;
 mod dispatcher;
 mod inbox;
+mod lane;
 mod pull;
 mod queues;
 mod recovery;

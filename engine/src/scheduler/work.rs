@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::revalidate::{tool_is_gone, view_of};
 use crate::action::{
-    Action, ActionId, AttemptOutcome, Command, Phase, Refusal, Revalidation, Worker,
+    Action, ActionId, AttemptOutcome, Command, Phase, Refusal, Reminder, Revalidation, Worker,
 };
 use crate::engine::{Versioned, observe};
 use crate::store::{CommitError, Request, Store};
@@ -26,6 +26,9 @@ const RECORD_WAIT: Duration = Duration::from_millis(250);
 
 /// The wait after a look at an action failed.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
+
+/// The shortest wait between two looks at what could expire while paused.
+const PAUSED_WAIT: Duration = Duration::from_secs(1);
 
 /// Everything that executing needs.
 pub(crate) struct Work {
@@ -112,8 +115,16 @@ impl Work {
                 let wish = |at| Command::ReachDeadline { at };
                 self.commit(view, ENGINE, wish).await
             }
+            Phase::Staged if is_due(view.action.next_reminder(), now) => {
+                let wish = |at| Command::Remind { at };
+                self.commit(view, ENGINE, wish).await
+            }
             Phase::Approved { run_at, .. } | Phase::Accepted { run_at } if run_at <= now => {
                 if view.action.is_pulled() && self.is_defined(&view.action) {
+                    return Ok(Step::Rest);
+                }
+                if self.store.pause.is_paused() {
+                    self.look_at_the_deadline(&view.action, now);
                     return Ok(Step::Rest);
                 }
                 self.attempt(view, &Sender::Engine).await
@@ -126,6 +137,11 @@ impl Work {
                 next_check: Some(at),
                 ..
             } if at <= now => self.check(view).await,
+            Phase::Unknown {
+                next_check: None,
+                next_resend: Some(at),
+                ..
+            } if at <= now && !self.store.pause.is_paused() => self.attempt_again(view).await,
             Phase::Staged
             | Phase::Approved { .. }
             | Phase::Accepted { .. }
@@ -138,6 +154,33 @@ impl Work {
             | Phase::Cancelled { .. }
             | Phase::Refused(_)
             | Phase::ReplanRequired { .. } => Ok(Step::Rest),
+        }
+    }
+
+    /// While paused, what could be sent can still expire. Looked at no more than once a second, for
+    /// however many deadlines.
+    fn look_at_the_deadline(&self, action: &Action, now: Timestamp) {
+        if let Some(deadline) = action.deadline() {
+            self.store.inbox.due_at(deadline.max(now.plus(PAUSED_WAIT)));
+        }
+    }
+
+    /// Reads the world again and sends the same call once more, or learns that it cannot be.
+    async fn attempt_again(&self, view: Versioned) -> Result<Step, CommitError> {
+        let tool = self.registry.get(&view.action.proposal.tool);
+        let revalidation = match tool {
+            Some(tool) => self.revalidate(&view.action, tool).await,
+            None => Ok(tool_is_gone()),
+        };
+        match revalidation {
+            Ok(revalidation) => {
+                let wish = |at| Command::Resend { revalidation, at };
+                self.commit(view, ENGINE, wish).await
+            }
+            Err(message) => {
+                let wish = |at| Command::Defer { message, at };
+                self.commit(view, ENGINE, wish).await
+            }
         }
     }
 
@@ -182,11 +225,21 @@ impl Work {
         if self.store.stop.may_begin().is_err() {
             return Ok(Step::Rest);
         }
+        // Held until the commit record is durable, where it comes to one.
+        let sending = self.store.pause.sending().await;
         let at = self.store.time.now();
+        let command = wish(at);
+        let sends = matches!(
+            command,
+            Command::Commit { .. } | Command::Claim { .. } | Command::Resend { .. }
+        );
+        if sends && sending.is_none() {
+            return Ok(Step::Rest);
+        }
         let request = Request {
             id: view.action.id,
             before: Some(view),
-            command: wish(at),
+            command,
             actor: actor.to_owned(),
             claims: Vec::new(),
             at,
@@ -321,4 +374,8 @@ impl Work {
 pub(super) fn leased_until(action: &Action) -> Option<Timestamp> {
     let lease = action.attempts.last()?.lease.as_ref()?;
     Some(lease.until)
+}
+
+fn is_due(next: Option<(Reminder, Timestamp)>, now: Timestamp) -> bool {
+    next.is_some_and(|(_, due)| due <= now)
 }

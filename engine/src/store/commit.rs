@@ -7,7 +7,7 @@ use holdpoint_storage::log::BODY_BYTES_MAX;
 use holdpoint_storage::{AppendError, Batch, Claim, IndexPut, StreamAppend};
 
 use super::codec::{self, CodecError};
-use super::index::{self, OpenKey, WorkKey};
+use super::index::{self, Entries};
 use super::{BoxError, LoadError, Store, careless, fatal, kinds};
 use crate::action::{Action, ActionId, Command, Event, Refusal, decide, evolve};
 use crate::engine::{Versioned, observe};
@@ -142,8 +142,7 @@ impl Store {
             return Ok(Committed { view, events });
         }
         let from = state.map(Action::status);
-        let old = state.and_then(OpenKey::of);
-        let old_work = state.and_then(WorkKey::of);
+        let old = state.map(Entries::of).unwrap_or_default();
         let expected = request.before.as_ref().map_or(0, |before| before.version);
         let action = apply(
             request.before.map(|before| before.action),
@@ -160,14 +159,8 @@ impl Store {
             .map(|event| codec::encode_event(event, &request.actor, request.at))
             .collect::<Result<_, _>>()
             .map_err(too_large)?;
-        let open = OpenKey::of(&view.action);
-        let work = WorkKey::of(&view.action);
-        let puts = puts_of(
-            &view,
-            open.as_ref().filter(|open| old.as_ref() != Some(open)),
-            work.as_ref().filter(|work| old_work.as_ref() != Some(work)),
-        )
-        .map_err(too_large)?;
+        let new = Entries::of(&view.action);
+        let puts = puts_of(&view, &old).map_err(too_large)?;
         check_room(&puts, &events)?;
         let batch = Batch {
             streams: vec![StreamAppend {
@@ -176,16 +169,10 @@ impl Store {
                 records,
             }],
             puts,
-            deletes: [
-                old.filter(|old| open.as_ref() != Some(old))
-                    .map(|old| (index::OPEN, old.bytes())),
-                old_work
-                    .filter(|old| work.as_ref() != Some(old))
-                    .map(|old| (index::WORK, old.bytes())),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            deletes: old
+                .without(&new)
+                .map(|entry| (entry.index, entry.key))
+                .collect(),
             claims: request.claims,
             releases: Vec::new(),
         };
@@ -219,7 +206,7 @@ impl Store {
         .await
     }
 
-    async fn append(&self, batch: Batch) -> Result<(), CommitError> {
+    pub(super) async fn append(&self, batch: Batch) -> Result<(), CommitError> {
         match careless::append(&self.log, batch).await {
             Ok(_) => Ok(()),
             Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),
@@ -292,9 +279,10 @@ fn check_room(puts: &[IndexPut], events: &[Event]) -> Result<(), CommitError> {
 fn room_after(event: &Event) -> usize {
     match event {
         Event::Staged { .. } | Event::Accepted { .. } => ROOM_OF_NEW,
-        Event::VoteRecorded { .. } | Event::CommitRecorded { .. } | Event::Restaged { .. } => {
-            ROOM_FOR_OUTCOME
-        }
+        Event::VoteRecorded { .. }
+        | Event::CommitRecorded { .. }
+        | Event::ResendRecorded { .. }
+        | Event::Restaged { .. } => ROOM_FOR_OUTCOME,
         Event::Refused { .. }
         | Event::Approved { .. }
         | Event::Rejected { .. }
@@ -314,30 +302,28 @@ fn room_after(event: &Event) -> usize {
         | Event::LateAnswer { .. }
         | Event::LeaseGranted { .. }
         | Event::LeaseExtended { .. }
-        | Event::WorkReported { .. } => 0,
+        | Event::WorkReported { .. }
+        | Event::Scheduled { .. }
+        | Event::KeyKept { .. }
+        | Event::Reminded { .. }
+        | Event::ResendPlanned { .. }
+        | Event::ResendFailed { .. }
+        | Event::ResendDropped { .. } => 0,
     }
 }
 
-/// The entries of a view, and of the open index and the work index where these change.
-pub(crate) fn puts_of(
-    view: &Versioned,
-    open: Option<&OpenKey>,
-    work: Option<&WorkKey>,
-) -> Result<Vec<IndexPut>, CodecError> {
+/// The entries of a view, and of the other indexes as far as they are not there already.
+pub(crate) fn puts_of(view: &Versioned, old: &Entries) -> Result<Vec<IndexPut>, CodecError> {
     let mut puts = vec![IndexPut {
         index: index::VIEW,
         key: view.action.id.as_bytes().to_vec(),
         value: codec::encode_view(view)?,
     }];
-    puts.extend(open.map(|open| IndexPut {
-        index: index::OPEN,
-        key: open.bytes(),
-        value: view.action.proposal.tool.clone().into_bytes(),
-    }));
-    puts.extend(work.map(|work| IndexPut {
-        index: index::WORK,
-        key: work.bytes(),
-        value: work.tool_digest.as_bytes().to_vec(),
+    let new = Entries::of(&view.action);
+    puts.extend(new.without(old).map(|entry| IndexPut {
+        index: entry.index,
+        key: entry.key,
+        value: entry.value,
     }));
     Ok(puts)
 }

@@ -1,4 +1,4 @@
-//! The layout of the engine's indexes, numbers 1 to 19.
+//! The layout of the engine's indexes, numbers 1 to 19 and 60 to 69.
 //!
 //! | index | key | value |
 //! |---|---|---|
@@ -6,6 +6,7 @@
 //! | 2 open | status (1), due (8), id (16) | the name of the tool |
 //! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`], [`META_KINDS`] |
 //! | 10 work | tool, 0, due (8), id (16) | the digest of the tool (32) |
+//! | 60 remind | due (8), id (16) | the name of the tool |
 //!
 //! Index 2 holds what is waiting, not what has happened: every action that is not final has exactly
 //! one entry in it. Each status is a lane of its own, in the order of what is due first, so that the
@@ -26,6 +27,8 @@ pub(crate) const OPEN: u8 = 2;
 pub(crate) const META: u8 = 3;
 /// What workers may pull.
 pub(crate) const WORK: u8 = 10;
+/// Who is to be reminded, and when. Apart from the open index, whose order is that of the deadlines.
+pub(crate) const REMIND: u8 = 60;
 
 /// The format of the views and of the open index; missing or another: they are built again.
 pub(crate) const META_VIEWS: &[u8] = b"views";
@@ -87,6 +90,85 @@ impl OpenKey {
             due: Timestamp(i64::from_be_bytes(due.try_into().ok()?)),
             id: ActionId::from_bytes(id.try_into().ok()?),
         })
+    }
+}
+
+/// When the people of a staged action are to be reminded next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RemindKey {
+    /// When.
+    pub(crate) due: Timestamp,
+    /// Which action.
+    pub(crate) id: ActionId,
+}
+
+impl RemindKey {
+    /// The entry of an action; none where nobody is to be reminded (any more).
+    pub(crate) fn of(action: &Action) -> Option<Self> {
+        let (_, due) = action.next_reminder()?;
+        Some(Self { due, id: action.id })
+    }
+
+    /// The 24 bytes.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut key = self.due.0.max(0).to_be_bytes().to_vec();
+        key.extend_from_slice(self.id.as_bytes());
+        key
+    }
+
+    /// The other way round; none for bytes that are no entry.
+    pub(crate) fn parse(key: &[u8]) -> Option<Self> {
+        let (due, id) = key.split_at_checked(8)?;
+        Some(Self {
+            due: Timestamp(i64::from_be_bytes(due.try_into().ok()?)),
+            id: ActionId::from_bytes(id.try_into().ok()?),
+        })
+    }
+
+    /// The first key that is due after `now`.
+    pub(crate) fn after(now: Timestamp) -> Vec<u8> {
+        now.0.max(0).saturating_add(1).to_be_bytes().to_vec()
+    }
+}
+
+/// One entry beside a view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) index: u8,
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+}
+
+/// Every entry that an action has beside its view.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entries(Vec<Entry>);
+
+impl Entries {
+    /// Those of an action.
+    pub(crate) fn of(action: &Action) -> Self {
+        let tool = || action.proposal.tool.clone().into_bytes();
+        let open = OpenKey::of(action).map(|open| Entry {
+            index: OPEN,
+            key: open.bytes(),
+            value: tool(),
+        });
+        let work = WorkKey::of(action).map(|work| Entry {
+            index: WORK,
+            key: work.bytes(),
+            value: work.tool_digest.as_bytes().to_vec(),
+        });
+        let remind = RemindKey::of(action).map(|remind| Entry {
+            index: REMIND,
+            key: remind.bytes(),
+            value: tool(),
+        });
+        Self([open, work, remind].into_iter().flatten().collect())
+    }
+
+    /// Those that are not among `others`.
+    pub(crate) fn without(&self, others: &Self) -> impl Iterator<Item = Entry> {
+        let own = self.0.iter();
+        own.filter(|entry| !others.0.contains(entry)).cloned()
     }
 }
 

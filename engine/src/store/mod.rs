@@ -6,7 +6,8 @@
 //! waits, handing over what is due) happens after it is durable (I5), even if the caller has gone.
 //!
 //! * [`codec`]: the stored form. [`index`]: the layout of the indexes.
-//! * [`kinds`]: what this version can read. [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
+//! * [`kinds`]: what this version can read. [`pause`]: the switch that keeps calls from leaving.
+//! * [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
 
 mod careless;
 pub(crate) mod codec;
@@ -16,6 +17,7 @@ pub(crate) mod counts;
 mod format_tests;
 pub(crate) mod index;
 pub(crate) mod kinds;
+pub(crate) mod pause;
 pub(crate) mod rebuild;
 mod stop;
 mod time;
@@ -28,6 +30,7 @@ use holdpoint_storage::{EventLog, ReadError};
 use tokio::sync::RwLock;
 
 pub(crate) use commit::{CommitError, Committed, Request};
+pub(crate) use pause::{PauseEvent, PauseSwitch};
 pub(crate) use stop::Stop;
 pub(crate) use time::EngineTime;
 
@@ -47,6 +50,7 @@ pub(crate) struct Store {
     pub(crate) tally: Tally,
     pub(crate) waiters: Waiters,
     pub(crate) stop: Stop,
+    pub(crate) pause: PauseSwitch,
     /// Where what is due now is handed over.
     pub(crate) inbox: Arc<Inbox>,
     /// Who waits for work that is pulled.
@@ -59,8 +63,13 @@ pub(crate) struct Store {
 
 impl Store {
     /// A store over an open log; its tally is still empty.
-    pub(crate) fn new(log: Arc<dyn EventLog>, time: Arc<EngineTime>, inbox: Arc<Inbox>) -> Self {
-        Self {
+    pub(crate) fn new(
+        log: Arc<dyn EventLog>,
+        time: Arc<EngineTime>,
+        inbox: Arc<Inbox>,
+    ) -> Result<Self, CommitError> {
+        Ok(Self {
+            pause: PauseSwitch::load(log.as_ref())?,
             log,
             time,
             tally: Tally::default(),
@@ -70,7 +79,7 @@ impl Store {
             board: Board::default(),
             gate: RwLock::new(()),
             since_checkpoint: AtomicU64::new(0),
-        }
+        })
     }
 
     /// The action as it is now; none where there is no such action.

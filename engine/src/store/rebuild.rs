@@ -6,7 +6,7 @@ use holdpoint_storage::{
 };
 
 use super::codec::{self, VIEW_FORMAT};
-use super::index::{self, OpenKey, WorkKey};
+use super::index::{self, Entries};
 use super::{LoadError, commit};
 use crate::action::{Action, ActionId, evolve};
 use crate::engine::{OpenError, Versioned};
@@ -74,7 +74,14 @@ pub(crate) fn is_current(log: &dyn EventLog) -> Result<bool, ReadError> {
 /// Deletes every index of the engine and builds it from the log. A stop in the middle is safe: the
 /// marker is written last.
 pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
-    for index in [index::META, index::VIEW, index::OPEN, index::WORK] {
+    let indexes = [
+        index::META,
+        index::VIEW,
+        index::OPEN,
+        index::WORK,
+        index::REMIND,
+    ];
+    for index in indexes {
         clear(log, index).await?;
     }
     let mut position = 0;
@@ -141,8 +148,7 @@ fn apply(state: Option<Action>, id: ActionId, record: &Record) -> Result<Action,
 }
 
 fn puts_of(view: &Versioned, position: Position) -> Result<Vec<IndexPut>, RebuildError> {
-    let (open, work) = (OpenKey::of(&view.action), WorkKey::of(&view.action));
-    commit::puts_of(view, open.as_ref(), work.as_ref())
+    commit::puts_of(view, &Entries::default())
         .map_err(|error| RebuildError::unreadable(position, error.0))
 }
 

@@ -29,6 +29,12 @@ impl CommitPermit {
                     let state = revalidated.clone();
                     Some((*attempt, *request_digest, *send_deadline, state))
                 }
+                Event::ResendRecorded { resend, .. } => Some((
+                    resend.attempt,
+                    resend.request_digest,
+                    resend.send_deadline,
+                    resend.revalidated.clone(),
+                )),
                 _ => None, // Whatever else happened permits nothing.
             })?;
         let action = committed.into_view().action;
@@ -62,9 +68,10 @@ impl CommitPermit {
         self.send_deadline
     }
 
-    /// The version of the state that was read right before.
+    /// The version of the state that travels along: the one that was read right before, or that of
+    /// the first send where the same call is sent again.
     pub(crate) fn etag(&self) -> Option<&str> {
-        self.revalidated.as_ref()?.etag.as_deref()
+        self.action.attempts.last()?.etag.as_deref()
     }
 
     /// The lease of the worker that is to make the call; none where the engine makes it.

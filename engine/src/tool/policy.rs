@@ -136,7 +136,12 @@ impl Tool {
 
     /// What an approval binds to: the tool's name, its definition, the arguments and the caller.
     /// The caller's display name is not part of it.
-    pub fn binding_digest(&self, args: &CanonicalJson, caller: &Caller) -> Digest {
+    pub fn binding_digest(
+        &self,
+        args: &CanonicalJson,
+        caller: &Caller,
+        not_before: Option<Timestamp>,
+    ) -> Digest {
         let caller = json!({
             "id": caller.id, "kind": caller.kind.name(), "owner": caller.owner,
             "attributes": caller.attributes,
@@ -147,8 +152,12 @@ impl Tool {
         let tool = CanonicalJson::of(&json!(self.name));
         let digest = (!Bug::DigestWithoutTool.is_on()).then_some(self.digest);
         let digest = digest.unwrap_or(Digest([0; 32]));
-        let text =
-            format!(r#"{{"args":{args},"caller":{caller},"definition":"{digest}","tool":{tool}}}"#);
+        // An approval of a call tomorrow is none of a call now.
+        let when =
+            not_before.map_or_else(String::new, |moment| format!(r#""not_before":"{moment}","#));
+        let text = format!(
+            r#"{{"args":{args},"caller":{caller},"definition":"{digest}",{when}"tool":{tool}}}"#
+        );
         Digest::of(text.as_bytes())
     }
 }

@@ -323,18 +323,23 @@ fn without_a_check_a_person_settles_at_once() {
 
 #[test]
 fn an_unreadable_state_is_read_again_until_the_deadline() {
-    let defer = |moment| Command::Defer {
+    let defer = |case: &Case| Command::Defer {
         message: "503".to_owned(),
-        at: at(moment),
+        at: match case.action.phase {
+            Phase::Approved { run_at, .. } | Phase::Accepted { run_at } => run_at,
+            _ => panic!("it waits for its call"),
+        },
     };
     let mut case = Case::approved();
-    for turn in 1..=30 {
-        case = case.then(defer(turn));
+    for _ in 1..=30 {
+        let due = defer(&case);
+        case = case.then(due);
         assert_eq!(case.action.status(), Status::Approved);
     }
     let mut case = Case::accepted(SafetyClass::Irreversible);
-    for turn in 1..=3 {
-        case = case.then(defer(turn));
+    for _ in 1..=3 {
+        let due = defer(&case);
+        case = case.then(due);
     }
     assert_eq!(
         case.action.status(),

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_engine::action::{
-    Action, ActionId, Caller, Command, Event, PrincipalKind, Proposal, Refusal, Rendered,
-    Revalidation, SafetyClass, Snapshot, Terms, WORKER_METHOD, Window, Worker, decide, evolve,
+    Action, ActionId, Arrangement, Caller, Command, Event, PrincipalKind, Proposal, Refusal,
+    Rendered, Revalidation, SafetyClass, Snapshot, Terms, WORKER_METHOD, Window, Worker, decide,
+    evolve,
 };
 use holdpoint_engine::approval::{Need, Requirement, Vote, Voter};
 use holdpoint_engine::canon::{CanonicalJson, Digest};
@@ -159,6 +160,7 @@ impl Case {
             snapshot: Some(snapshot(5_000)),
             request: request(),
             requirement: Some(requirement),
+            arranged: Arrangement::default(),
             at: T0,
         })
     }
@@ -174,7 +176,29 @@ impl Case {
             snapshot: Some(snapshot(5_000)),
             request: request(),
             requirement: None,
+            arranged: Arrangement::default(),
             at: T0,
+        })
+    }
+
+    /// The same, with what else holds for it.
+    pub(crate) fn arranged(self, arranged: Arrangement) -> Self {
+        let action = self.action;
+        Self::start(Command::Submit {
+            snapshot: action.snapshot,
+            request: action.request.expect("it has a request"),
+            requirement: action.approval.map(|approval| approval.requirement),
+            proposal: action.proposal,
+            arranged,
+            at: T0,
+        })
+    }
+
+    /// An action whose target keeps its key for this long.
+    pub(crate) fn keyed(self, kept_ms: u64) -> Self {
+        self.arranged(Arrangement {
+            key_kept_ms: Some(kept_ms),
+            ..Arrangement::default()
         })
     }
 
@@ -193,6 +217,7 @@ impl Case {
             snapshot: Some(snapshot(5_000)),
             request: pulled(),
             requirement: None,
+            arranged: Arrangement::default(),
             at: T0,
         })
     }
@@ -204,6 +229,7 @@ impl Case {
             snapshot: Some(snapshot(5_000)),
             request: pulled(),
             requirement: Some(requirement(vec![need(1, &["finance"])])),
+            arranged: Arrangement::default(),
             at: T0,
         })
     }
@@ -219,8 +245,13 @@ impl Case {
 
     fn start(command: Command) -> Self {
         let events = decide(None, command).expect("a submission is taken on");
-        let action = evolve(None, id(), &events[0]).expect("the first event is legal");
-        Self { action, events }
+        let action = events.iter().fold(None, |action, event| {
+            Some(evolve(action, id(), event).expect("the event is legal"))
+        });
+        Self {
+            action: action.expect("a submission has events"),
+            events,
+        }
     }
 
     /// What the core answers, without applying it.

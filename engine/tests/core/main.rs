@@ -5,4 +5,5 @@ mod attempts;
 mod given;
 mod properties;
 mod table;
+mod time;
 mod work;

@@ -1,11 +1,12 @@
 //! What holds for any series of commands.
 
 use holdpoint_engine::action::{
-    Action, AttemptOutcome, AttemptResult, Command, Event, Finding, Holder, SafetyClass, Status,
-    WorkReport, decide, evolve,
+    Action, Arrangement, AttemptOutcome, AttemptResult, Command, Event, Finding, Holder,
+    SafetyClass, Status, WorkReport, decide, evolve,
 };
 use holdpoint_engine::approval::{Need, Requirement};
 use holdpoint_engine::canon::Digest;
+use holdpoint_engine::limits::RESENDS_MAX;
 use holdpoint_engine::time::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
@@ -96,20 +97,23 @@ fn commands() -> impl Strategy<Value = Command> {
             at: T0
         }),
         Just(Command::ReachDeadline { at: T0 }),
+        Just(Command::Remind { at: T0 }),
         Just(Command::Defer {
             message: "503".to_owned(),
             at: T0
         }),
-        (0..4_u8).prop_map(|moved| {
+        (0..4_u8, any::<bool>()).prop_map(|(moved, again)| {
             let mut revalidation = found();
             match moved {
                 0 => revalidation.snapshot = Some(snapshot(1)),
                 1 => revalidation.tool_digest = Some(Digest::of(b"other")),
                 _ => {}
             }
-            Command::Commit {
-                revalidation,
-                at: T0,
+            let at = T0;
+            if again {
+                Command::Resend { revalidation, at }
+            } else {
+                Command::Commit { revalidation, at }
             }
         }),
         (0..4_u32, outcomes()).prop_map(|(attempt, outcome)| Command::Record {
@@ -154,7 +158,11 @@ fn starts() -> impl Strategy<Value = Case> {
         vec![need(1, &[])],
         vec![need(1, &[]), need(2, &["finance"])],
     ];
-    (
+    let arranged = (
+        prop::option::of(0..200_000_i64),
+        prop::option::of(0..400_000_u64),
+    );
+    let plain = (
         0..6_usize,
         any::<bool>(),
         prop_oneof![Just(0_u64), Just(30_000)],
@@ -173,7 +181,13 @@ fn starts() -> impl Strategy<Value = Case> {
                 };
                 Case::staged_with(proposal, requirement)
             }
+        });
+    (plain, arranged).prop_map(|(case, (not_before, key_kept_ms))| {
+        case.arranged(Arrangement {
+            not_before: not_before.map(|ms| Timestamp(T0.0 + ms)),
+            key_kept_ms,
         })
+    })
 }
 
 /// The same command, a little later.
@@ -189,6 +203,8 @@ fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
         | Command::Withdraw { at, .. }
         | Command::Cancel { at, .. }
         | Command::ReachDeadline { at }
+        | Command::Remind { at }
+        | Command::Resend { at, .. }
         | Command::Defer { at, .. }
         | Command::Commit { at, .. }
         | Command::Claim { at, .. }
@@ -230,6 +246,10 @@ fn check_step(before: &Action, event: &Event, after: &Action) {
         }
     }
     check_leases(before, event, after);
+    check_resend(before, event, after);
+    if let (Some(not_before), Event::CommitRecorded { at, .. }) = (before.not_before, event) {
+        assert!(not_before <= *at, "it is scheduled for later");
+    }
     let open = after
         .attempts
         .iter()
@@ -299,6 +319,44 @@ fn check_leases(before: &Action, event: &Event, after: &Action) {
         let is_lease = matches!(event, Event::LeaseGranted { .. });
         assert!(with_lease || !is_lease, "the engine calls it itself");
     }
+}
+
+/// What must hold of a call that is sent once more.
+fn check_resend(before: &Action, event: &Event, after: &Action) {
+    if let Event::ResendRecorded { resend, at } = event {
+        let first = &before.attempts[0];
+        let kept = before.key_kept_ms.expect("i02: the target keeps keys");
+        let terms = &before.proposal.terms;
+        let arrived = resend.send_deadline.plus_ms(terms.request_lifetime_ms);
+        assert!(
+            arrived <= first.started_at.plus_ms(kept),
+            "i02: it may arrive after retention, counted from the first send"
+        );
+        assert!(
+            before.deadline().is_none_or(|deadline| *at < deadline),
+            "i09"
+        );
+        assert_eq!(
+            resend.request_digest, first.request_digest,
+            "the same bytes"
+        );
+        assert_eq!(resend.idempotency_key, before.proposal.idempotency_key);
+        assert!(
+            before
+                .doubt
+                .is_some_and(|doubt| doubt.resends < RESENDS_MAX)
+        );
+    }
+    let refused = matches!(event, Event::ResendFailed { .. });
+    assert!(!refused || after.status() == Status::Unknown, "i10");
+    let in_doubt = |action: &Action| {
+        let mut attempts = action.attempts.iter();
+        attempts.any(|attempt| attempt.result == Some(AttemptResult::Unknown))
+    };
+    assert!(
+        !(refused && in_doubt(before)) || in_doubt(after),
+        "i10: a refused resend ends no doubt"
+    );
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! Keeps `docs/TRANSITIONS.md` true. `HOLDPOINT_RENEW=1` writes it anew.
 
+mod time;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -44,6 +46,7 @@ fn put(mut action: Action, status: Status) -> Action {
         quiet_at: T0,
         checks: 0,
         next_check: Some(T0),
+        next_resend: None,
     };
     action.phase = match status {
         Status::Staged => Phase::Staged,
@@ -282,6 +285,10 @@ fn events() -> Vec<Event> {
     ]
 }
 
+fn all_events() -> Vec<Event> {
+    [events(), time::events()].concat()
+}
+
 fn names(statuses: &BTreeSet<Status>) -> String {
     if statuses.len() == Status::ALL.len() {
         return "any".to_owned();
@@ -298,14 +305,14 @@ fn table() -> String {
         "| event | may happen to an action that is | and makes it |\n| --- | --- | --- |\n"
             .to_owned();
     let mut kinds: Vec<&str> = Vec::new();
-    for event in events() {
+    for event in all_events() {
         if !kinds.contains(&event.kind()) {
             kinds.push(event.kind());
         }
     }
     for kind in kinds {
         let (mut from, mut to, mut unchanged) = (BTreeSet::new(), BTreeSet::new(), true);
-        for event in events().iter().filter(|event| event.kind() == kind) {
+        for event in all_events().iter().filter(|event| event.kind() == kind) {
             if legal_from(event).is_empty() {
                 to.insert(evolve(None, id(), event).expect("it creates").status());
                 unchanged = false;
@@ -355,7 +362,7 @@ fn the_documented_transitions_are_those_of_the_code() {
 
 #[test]
 fn i11_an_event_that_does_not_fit_is_refused() {
-    for event in events() {
+    for event in all_events() {
         for status in Status::ALL {
             let legal = legal_from(&event).contains(&status);
             for action in samples(status) {

@@ -118,11 +118,13 @@ async fn incident_100_the_same_key_with_other_arguments_is_a_conflict() {
     let Err(SubmitError::KeyReused {
         first: named,
         request_key,
+        differs,
     }) = second
     else {
         panic!("{second:?}");
     };
     assert_eq!((named, request_key), (Some(first.action.id), false));
+    assert_eq!(differs, ["/args"]);
     let mut stranger = service();
     stranger.id = "key_other".to_owned();
     stranger.owner = None;
@@ -158,7 +160,7 @@ async fn a_request_key_stands_for_one_request() {
     for key in ["k1", "k2"] {
         let other = submit(with(200, "b", key)).await;
         assert!(
-            matches!(other, Err(SubmitError::KeyReused { request_key: true, first: Some(named) })
+            matches!(other, Err(SubmitError::KeyReused { request_key: true, first: Some(named), .. })
                 if named == first),
             "{other:?}"
         );

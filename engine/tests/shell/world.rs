@@ -173,6 +173,7 @@ pub(crate) fn submission(tool: &str, args: Value) -> Submission {
         reason: Some("the customer sent it back".to_owned()),
         labels: BTreeMap::new(),
         expires_in: None,
+        not_before: None,
         request_key: None,
     }
 }

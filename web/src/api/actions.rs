@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdpoint_engine::action::ActionId;
 use holdpoint_engine::engine::{Submission, Submitted, Versioned};
+use holdpoint_engine::time::Timestamp;
 use http::header::{ETAG, IF_NONE_MATCH, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
@@ -68,6 +69,12 @@ pub(super) async fn submit(
             .as_deref()
             .map(expires_in)
             .transpose()?,
+        not_before: body
+            .value
+            .not_before
+            .as_deref()
+            .map(not_before)
+            .transpose()?,
         request_key,
     };
     let tool = submission.tool.clone();
@@ -94,6 +101,17 @@ pub(super) async fn submit(
             Ok(response)
         }
     }
+}
+
+fn not_before(text: &str) -> Result<Timestamp, Problem> {
+    Timestamp::parse_rfc3339(text).ok_or_else(|| {
+        let detail = "not_before must be a moment as in 2026-12-01T08:00:00Z, with its zone";
+        Problem::new(Code::InvalidRequest, detail).at(vec![FieldError::new(
+            "/not_before",
+            "malformed",
+            detail,
+        )])
+    })
 }
 
 fn expires_in(text: &str) -> Result<Duration, Problem> {

@@ -13,6 +13,8 @@ use crate::problem::{Code, Current, FieldError, Problem};
 const SOON: Duration = Duration::from_secs(1);
 /// When to come back to something that takes a while.
 const LATER: Duration = Duration::from_secs(5);
+/// When to come back to something that waits for a person.
+const PAUSED: Duration = Duration::from_secs(30);
 
 pub(super) fn unavailable(error: &(dyn std::error::Error + 'static)) -> Problem {
     // The chain is for the log, once; the client learns only that it may try again.
@@ -132,7 +134,11 @@ impl From<SubmitError> for Problem {
                 Self::new(Code::InvalidArgs, error.to_string()).at(errors)
             }
             SubmitError::Refused { action } => refused_action(&action.action),
-            SubmitError::KeyReused { first, request_key } => key_reused(first, request_key),
+            SubmitError::KeyReused {
+                first,
+                request_key,
+                differs,
+            } => key_reused(first, request_key, &differs),
             SubmitError::InProgress => Self::new(
                 Code::InProgress,
                 "a request with this Idempotency-Key is still being worked on",
@@ -141,6 +147,11 @@ impl From<SubmitError> for Problem {
             SubmitError::StateUnavailable(_) => {
                 Self::new(Code::StateUnavailable, error.to_string()).after(LATER)
             }
+            SubmitError::Paused => Self::new(
+                Code::Paused,
+                "paused by an operator: nothing is called; GET /v1/pause says why",
+            )
+            .after(PAUSED),
             SubmitError::Invalid(detail) => Self::new(Code::InvalidRequest, detail),
             SubmitError::Overloaded => Self::new(Code::Overloaded, error.to_string()).after(LATER),
             SubmitError::Unavailable(source) => unavailable(source.as_ref()),
@@ -161,7 +172,7 @@ pub(super) fn unknown_tool(pointer: &str, tool: &str, suggestion: Option<&str>) 
     )])
 }
 
-fn key_reused(first: Option<ActionId>, request_key: bool) -> Problem {
+fn key_reused(first: Option<ActionId>, request_key: bool, differs: &[&str]) -> Problem {
     let problem = if request_key {
         Problem::new(
             Code::KeyReused,
@@ -173,6 +184,12 @@ fn key_reused(first: Option<ActionId>, request_key: bool) -> Problem {
             "the tool's key was used before with other arguments; it names another call",
         )
     };
+    // Where they differ, never what they say: the key may have been guessed.
+    let places = differs.iter().map(|member| {
+        let detail = "it is not what the first request with this key said";
+        FieldError::new(*member, "differs", detail)
+    });
+    let problem = problem.at(places.collect());
     match first {
         Some(id) => problem.about(&id, None),
         None => problem,

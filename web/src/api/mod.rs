@@ -10,6 +10,7 @@ mod idempotency;
 mod keys;
 mod ops;
 mod params;
+mod pause;
 mod people;
 mod receipt;
 mod sessions;
@@ -101,6 +102,9 @@ fn make() -> (Router<AppState>, OpenApi) {
         .routes(routes!(people::set_password))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
+        .routes(routes!(pause::show, pause::pause))
+        .routes(routes!(pause::resume))
+        .routes(routes!(pause::attention))
         .routes(routes!(ops::livez))
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::metrics))

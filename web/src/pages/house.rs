@@ -170,6 +170,7 @@ impl House {
             reason: Some("Wrong size.".into()),
             labels: std::collections::BTreeMap::new(),
             expires_in: None,
+            not_before: None,
             request_key: None,
         };
         match self

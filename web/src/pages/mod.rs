@@ -17,6 +17,7 @@ mod history;
 #[cfg(test)]
 mod house;
 mod list;
+mod outcomes;
 mod query;
 mod queue;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub fn router() -> Router<AppState> {
         .route("/history/export.csv", get(export::csv))
         .route("/history/export.jsonl", get(export::jsonl))
         .route("/tools", get(tools::get))
+        .route("/outcomes", get(outcomes::get))
         .route("/sign-in", get(sign_in::get).post(sign_in::post))
         .route("/sign-in/link", get(sign_in::link).post(sign_in::redeem))
         .route("/sign-out", post(sign_in::sign_out))

@@ -125,6 +125,10 @@ pub(super) fn with_args(args: &Value) -> Action {
         attempts: Vec::new(),
         deferrals: 0,
         diff: Vec::new(),
+        not_before: None,
+        key_kept_ms: None,
+        reminded: None,
+        doubt: None,
         created_at,
         updated_at: created_at,
     }

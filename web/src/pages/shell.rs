@@ -12,9 +12,18 @@ use http::{HeaderMap, Method};
 use super::assets;
 use super::error::PageError;
 use super::flash::Flash;
+use super::outcomes;
+use super::view::When;
 use crate::auth::Browser;
 use crate::display::Shown;
 use crate::state::AppState;
+
+/// The banner while nothing new is sent.
+pub(super) struct PausedView {
+    pub(super) by: Shown,
+    pub(super) reason: Shown,
+    pub(super) since: When,
+}
 
 /// The frame of a page.
 pub(super) struct Shell {
@@ -22,12 +31,16 @@ pub(super) struct Shell {
     pub(super) title: String,
     /// Whether the page says that a form could not be taken.
     pub(super) has_errors: bool,
-    /// The section that is open: `queue`, `history`, `tools` or nothing.
+    /// The section that is open: `queue`, `history`, `tools`, `outcomes` or nothing.
     pub(super) section: &'static str,
     /// Who is signed in.
     pub(super) person: Option<Shown>,
     /// Whether the person may see the actions of others.
     pub(super) sees_all: bool,
+    /// How many outcomes are unknown, for those who settle them.
+    pub(super) outcomes: Option<u64>,
+    /// Why nothing new is sent, where that is so.
+    pub(super) paused: Option<PausedView>,
     /// What just happened.
     pub(super) message: Option<String>,
     /// Goes back with every form.
@@ -47,6 +60,8 @@ impl Shell {
             section: "",
             person: None,
             sees_all: false,
+            outcomes: None,
+            paused: None,
             message: None,
             token: String::new(),
             css: assets::css(),
@@ -110,9 +125,18 @@ impl Visit {
 
     /// The frame of a page for whoever is signed in.
     pub(super) fn shell(&self, title: impl Into<String>) -> Shell {
-        match &self.browser {
-            Some(browser) => Shell::of(&browser.principal, token(browser), title.into()),
-            None => Shell::plain(title),
+        let Some(browser) = &self.browser else {
+            return Shell::plain(title);
+        };
+        let (engine, person) = (&self.state.engine, &browser.principal);
+        Shell {
+            outcomes: outcomes::may_see(person).then(|| engine.unknown_count()),
+            paused: engine.paused().map(|paused| PausedView {
+                by: Shown::line(&paused.name),
+                reason: Shown::line(&paused.reason),
+                since: When::new(paused.since, self.now()),
+            }),
+            ..Shell::of(person, token(browser), title.into())
         }
     }
 

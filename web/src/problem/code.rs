@@ -126,6 +126,8 @@ codes! {
         "The tool's state query failed, so that nobody could decide on the action. Nothing was stored. Send it again later.";
     Overloaded, "overloaded", SERVICE_UNAVAILABLE, "Too much waits already",
         "Nothing was stored. Send it again later.";
+    Paused, "paused", SERVICE_UNAVAILABLE, "Nothing is called now",
+        "An operator has paused the engine. The tool would have to be called at once, so nothing was done and nothing was stored. Send it again later. Actions that are recorded are taken on as always, and run when somebody resumes.";
     StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The store cannot take it now",
         "Nothing was acknowledged. Send it again later, with the same Idempotency-Key.";
     HandlerTimeout, "timeout", SERVICE_UNAVAILABLE, "The server took too long",
@@ -143,6 +145,7 @@ impl Code {
                 | Self::RateLimited
                 | Self::StateUnavailable
                 | Self::Overloaded
+                | Self::Paused
                 | Self::StorageUnavailable
                 | Self::HandlerTimeout
         )

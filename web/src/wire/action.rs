@@ -26,6 +26,11 @@ pub struct Submission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "30m")]
     pub expires_in: Option<String>,
+    /// Not to be called before this moment (RFC 3339), which must be before the deadline of the
+    /// approval. A moment that has passed means at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "2026-12-01T08:00:00Z")]
+    pub not_before: Option<String>,
 }
 
 /// A vote on exactly what was shown.
@@ -140,6 +145,8 @@ pub struct Action {
     pub doubt: Option<Doubt>,
     /// What moved between approval and execution.
     pub diff: Vec<Difference>,
+    /// Not to be called before this, where the caller chose a moment.
+    pub not_before: Option<String>,
     /// When it was submitted.
     pub created_at: String,
     /// When its last event happened.
@@ -268,6 +275,8 @@ pub struct Attempt {
     pub window: String,
     /// The digest of what was sent.
     pub request_digest: String,
+    /// Whether it is the attempt before it, sent again with the same key.
+    pub resend: bool,
     /// Which worker has it, or had it; none where the server makes the call.
     #[serde(default)]
     pub lease: Option<Lease>,
@@ -309,8 +318,12 @@ pub struct Doubt {
     pub quiet_at: String,
     /// How often the source of truth was asked.
     pub checks: u32,
-    /// When it is asked next; none where a person must settle it.
+    /// When it is asked next; none where it is not asked any more.
     pub next_check: Option<String>,
+    /// How often the same call was sent again with the same key.
+    pub resends: u32,
+    /// When it is sent again; with neither this nor `next_check`, a person must settle it.
+    pub next_resend: Option<String>,
 }
 
 /// One watched field that moved.

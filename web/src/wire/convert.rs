@@ -34,8 +34,9 @@ impl Action {
             attempts: action.attempts.iter().map(Into::into).collect(),
             result: result(&action.phase),
             ended: ended(&action.phase),
-            doubt: doubt(&action.phase),
+            doubt: doubt(action),
             diff: action.diff.iter().map(Into::into).collect(),
+            not_before: action.not_before.map(Timestamp::rfc3339),
             created_at: action.created_at.rfc3339(),
             updated_at: action.updated_at.rfc3339(),
             due_at: action.due_at().map(Timestamp::rfc3339),
@@ -90,7 +91,8 @@ fn ended(phase: &Phase) -> Option<Ended> {
         Phase::Rejected { by, reason } => ("rejected", reason.clone(), Some(by.clone())),
         Phase::Expired => (
             "expired",
-            "nobody decided in time; it was not called".into(),
+            "expired, not run: nobody decided in time. If it is still wanted, submit it again"
+                .into(),
             None,
         ),
         Phase::Cancelled { by, reason } => (
@@ -105,13 +107,14 @@ fn ended(phase: &Phase) -> Option<Ended> {
     Some(Ended { code, message, by })
 }
 
-fn doubt(phase: &Phase) -> Option<Doubt> {
+fn doubt(action: &core::Action) -> Option<Doubt> {
     let Phase::Unknown {
         since,
         quiet_at,
         checks,
         next_check,
-    } = phase
+        next_resend,
+    } = &action.phase
     else {
         return None;
     };
@@ -120,6 +123,8 @@ fn doubt(phase: &Phase) -> Option<Doubt> {
         quiet_at: quiet_at.rfc3339(),
         checks: *checks,
         next_check: next_check.map(Timestamp::rfc3339),
+        resends: action.doubt.map_or(0, |doubt| doubt.resends),
+        next_resend: next_resend.map(Timestamp::rfc3339),
     })
 }
 
@@ -238,6 +243,7 @@ impl From<&core::Attempt> for Attempt {
             note: attempt.note.clone(),
             window: attempt.window.name().into(),
             request_digest: attempt.request_digest.to_string(),
+            resend: attempt.is_resend,
             lease: attempt.lease.as_ref().map(Into::into),
         }
     }

@@ -7,6 +7,7 @@
 mod action;
 mod convert;
 mod history;
+mod operations;
 mod people;
 mod work;
 
@@ -24,6 +25,7 @@ pub use action::{
     List, Need, Reason, Request, Settlement, Snapshot, Submission, Submitted, Vote,
 };
 pub use history::{Event, Events, Receipt, RecordRef};
+pub use operations::{Attention, AttentionList, Pause, PauseWish};
 pub use people::{
     Key, KeyCreated, Keys, NewKey, NewPassword, NewPerson, People, Person, PersonChange, Session,
     SignIn, Tool, Tools,

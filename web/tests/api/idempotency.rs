@@ -48,10 +48,16 @@ async fn i15_a_key_with_another_request_is_a_conflict_never_a_replay() {
     let first = submit(&world, &["k1"], &body).await.json();
     let mut other = body.clone();
     other["reason"] = json!("another");
-    assert_eq!(
-        submit(&world, &["k1"], &other).await.problem(),
-        (422, "key_reused".into())
-    );
+    let answer = submit(&world, &["k1"], &other).await;
+    assert_eq!(answer.problem(), (422, "key_reused".into()));
+    // Where it differs, never what either of them says.
+    assert_eq!(answer.json()["errors"][0]["pointer"], "/reason");
+    assert_eq!(answer.json()["errors"][1], Value::Null);
+    assert!(!answer.text.contains("another"), "{}", answer.text);
+    let mut later = body.clone();
+    later["expires_in"] = json!("1h");
+    let answer = submit(&world, &["k1"], &later).await;
+    assert_eq!(answer.json()["errors"][0]["pointer"], "/expires_in");
     // The key of the tool itself names the first action.
     let mut args = body.clone();
     args["args"]["amount"] = json!(7);

@@ -1,6 +1,6 @@
 //! How an attempt ended, and what the source of truth says of it.
 
-use super::{backoff, next_try};
+use super::{backoff, next_try, resend};
 use crate::action::command::{AttemptOutcome, Finding};
 use crate::action::{Action, Attempt, Event, Phase, Refusal, ReplanReason, SafetyClass};
 use crate::canon::CanonicalJson;
@@ -35,7 +35,26 @@ pub(super) fn record(
     if is_late && !Bug::ResultAfterFinal.is_on() {
         return Ok(late(attempt, outcome, at).into_iter().collect());
     }
-    Ok(vec![ended(action, last, outcome, at)])
+    if last.is_resend {
+        return Ok(resend::ended(action, last, outcome, at));
+    }
+    Ok(and_plan(action, ended(action, last, outcome, at), at))
+}
+
+/// The end of an attempt, and what follows it: where nobody can be asked, the same call may be sent
+/// again to a target that keeps keys.
+pub(super) fn and_plan(action: &Action, event: Event, at: Timestamp) -> Vec<Event> {
+    let planned = if let Event::AttemptUnknown {
+        attempt,
+        next_check: None,
+        ..
+    } = &event
+    {
+        resend::plan(action, *attempt, None, at)
+    } else {
+        None
+    };
+    std::iter::once(event).chain(planned).collect()
 }
 
 /// The attempt that was on its way when a copy of the log was made; nobody will report on it here.
@@ -160,7 +179,7 @@ pub(super) fn check(
         });
     };
     let again = at.plus_ms(backoff(action, checks.saturating_add(1)));
-    Ok(vec![match finding {
+    let event = match finding {
         Finding::Happened { evidence } => Event::FoundDone {
             attempt,
             evidence,
@@ -183,14 +202,21 @@ pub(super) fn check(
         },
         Finding::Inconclusive { message } => {
             let give_up = *quiet_at <= at && INCONCLUSIVE_CHECKS_MAX <= checks.saturating_add(1);
-            Event::CheckInconclusive {
+            let event = Event::CheckInconclusive {
                 attempt,
                 message,
                 next_check: (!give_up).then_some(again),
                 at,
-            }
+            };
+            let planned = if give_up {
+                resend::plan(action, attempt, None, at)
+            } else {
+                None
+            };
+            return Ok(std::iter::once(event).chain(planned).collect());
         }
-    }])
+    };
+    Ok(vec![event])
 }
 
 fn found_not_done(action: &Action, attempt: u32, evidence: CanonicalJson, at: Timestamp) -> Event {

@@ -14,9 +14,13 @@ pub(super) fn defer(
     message: String,
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
-    waiting(action)?;
+    let run_at = waiting(action)?;
     if let Some(expired) = expiry(action, at) {
         return Ok(vec![expired]);
+    }
+    // Else the next try could come before the end of the hold window.
+    if at < run_at {
+        return Err(Refusal::NotDue { run_at });
     }
     // An approval ends by its deadline, so reading goes on until then. Without one, the number of
     // tries is the bound (invariant I27).
@@ -149,7 +153,7 @@ fn approvers(action: &Action) -> Vec<String> {
 }
 
 /// What stands against sending, if anything: the first reason in the order below.
-fn mismatch(action: &Action, found: &Revalidation) -> Option<ReplanReason> {
+pub(super) fn mismatch(action: &Action, found: &Revalidation) -> Option<ReplanReason> {
     let proposal = &action.proposal;
     if found.tool_digest != Some(proposal.tool_digest) {
         return Some(ReplanReason::ToolChanged);

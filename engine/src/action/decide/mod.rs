@@ -3,9 +3,11 @@
 mod attempt;
 mod commit;
 mod people;
+mod remind;
+mod resend;
 mod work;
 
-use super::{Action, Command, Event, Phase, Refusal, SafetyClass};
+use super::{Action, Command, Event, Phase, Refusal, SafetyClass, Status};
 use crate::time::Timestamp;
 
 /// Answers a command with the events it causes, or says why it is refused.
@@ -22,6 +24,7 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
                 snapshot,
                 request,
                 requirement,
+                arranged,
                 at,
             },
         ) => {
@@ -31,7 +34,14 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
                 requirement.is_some(),
                 proposal.class == SafetyClass::ApprovalBound
             );
-            Ok(vec![match requirement {
+            let deadline = requirement.as_ref().map(|asked| asked.deadline);
+            assert!(
+                arranged
+                    .not_before
+                    .is_none_or(|moment| deadline.is_none_or(|deadline| moment < deadline)),
+                "it could never run"
+            );
+            let mut events = vec![match requirement {
                 Some(requirement) => Event::Staged {
                     proposal,
                     snapshot,
@@ -45,7 +55,18 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
                     request,
                     at,
                 },
-            }])
+            }];
+            events.extend(
+                arranged
+                    .not_before
+                    .map(|not_before| Event::Scheduled { not_before, at }),
+            );
+            events.extend(
+                arranged
+                    .key_kept_ms
+                    .map(|kept_ms| Event::KeyKept { kept_ms, at }),
+            );
+            Ok(events)
         }
         (
             None,
@@ -66,6 +87,7 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
             | Command::Withdraw { .. }
             | Command::Cancel { .. }
             | Command::ReachDeadline { .. }
+            | Command::Remind { .. }
             | Command::Defer { .. }
             | Command::Commit { .. }
             | Command::Claim { .. }
@@ -73,6 +95,7 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
             | Command::Report { .. }
             | Command::ReachLeaseEnd { .. }
             | Command::LoseAttempt { .. }
+            | Command::Resend { .. }
             | Command::Record { .. }
             | Command::Check { .. }
             | Command::Settle { .. },
@@ -112,6 +135,10 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
             at,
         } => people::settle(action, by, happened, reason, at),
         Command::ReachDeadline { at } => Ok(expiry(action, at).into_iter().collect()),
+        Command::Remind { at } => Ok(remind::remind(action, at).into_iter().collect()),
+        Command::Defer { message, at } if action.status() == Status::Unknown => {
+            resend::put_off(action, message, at)
+        }
         Command::Defer { message, at } => commit::defer(action, message, at),
         Command::Commit { revalidation, at } => commit::commit(action, revalidation, None, at),
         Command::Claim {
@@ -131,6 +158,7 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
         Command::Report { holder, report, at } => work::report(action, &holder, report, at),
         Command::ReachLeaseEnd { at } => Ok(work::lease_end(action, at).into_iter().collect()),
         Command::LoseAttempt { at } => Ok(attempt::lost_in_copy(action, at).into_iter().collect()),
+        Command::Resend { revalidation, at } => resend::resend(action, revalidation, at),
         Command::Record {
             attempt,
             outcome,

@@ -66,10 +66,3 @@ pub(super) fn end(
         attempt.note = note.cloned();
     }
 }
-
-/// Turns the doubt about the last attempt into knowledge; when and how it ended stays as recorded.
-pub(super) fn resolve(action: &mut Action, result: AttemptResult) {
-    if let Some(attempt) = action.attempts.last_mut() {
-        attempt.result = Some(result);
-    }
-}

@@ -1,9 +1,11 @@
 //! What a submission may look like at all.
 
+use crate::action::SafetyClass;
 use crate::canon::CanonicalJson;
 use crate::engine::act::REASON_CHARS_MAX;
 use crate::engine::{Submission, SubmitError};
-use crate::limits::{JSON_BYTES_MAX, LABEL_BYTES_MAX, LABELS_MAX};
+use crate::limits::{DURATION_MAX, JSON_BYTES_MAX, LABEL_BYTES_MAX, LABELS_MAX};
+use crate::time::Timestamp;
 use crate::tool::Tool;
 
 /// The longest name of a label, in bytes.
@@ -68,4 +70,39 @@ pub(super) fn check_labels(tool: &Tool, submission: &Submission) -> Result<(), S
         ))),
         None => Ok(()),
     }
+}
+
+/// What is answered at once cannot be answered later.
+pub(super) fn check_schedule(tool: &Tool, submission: &Submission) -> Result<(), SubmitError> {
+    if tool.class == SafetyClass::Idempotent && submission.not_before.is_some() {
+        return Err(SubmitError::Invalid(
+            "an idempotent tool is called at once, so not_before has no meaning for it".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// An action that could never run is a mistake of whoever asks for it.
+pub(super) fn check_not_before(
+    not_before: Option<Timestamp>,
+    deadline: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), SubmitError> {
+    let Some(not_before) = not_before else {
+        return Ok(());
+    };
+    if let Some(deadline) = deadline
+        && deadline <= not_before
+    {
+        return Err(SubmitError::Invalid(format!(
+            "not_before ({not_before}) must be before the deadline of the approval ({deadline})"
+        )));
+    }
+    if now.plus(DURATION_MAX) < not_before {
+        return Err(SubmitError::Invalid(format!(
+            "not_before ({not_before}) is more than {} days ahead",
+            DURATION_MAX.as_secs() / 86_400
+        )));
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! makes. Each is claimed in the same write as the first event (invariant I15), so that of any
 //! number of callers at once one is first and all others learn of it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use holdpoint_storage::Claim;
@@ -10,10 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::draft::Draft;
 use super::unavailable;
-use crate::action::ActionId;
-use crate::canon::Digest;
+use crate::action::{Action, ActionId};
+use crate::canon::{CanonicalJson, Digest};
 use crate::engine::{Engine, SubmitError};
 use crate::identity::Principal;
+use crate::time::Timestamp;
 
 /// The keys of a submission, as claims.
 pub(super) struct Keys {
@@ -23,6 +24,16 @@ pub(super) struct Keys {
     /// `ik/` and a digest over tool and key; none where the key is made from the action id.
     intent: Option<Vec<u8>>,
     args: Digest,
+    asked: Asked,
+}
+
+/// What is asked for, to be compared with what a key stands for already.
+struct Asked {
+    tool: String,
+    args: CanonicalJson,
+    reason: Option<String>,
+    labels: BTreeMap<String, String>,
+    not_before: Option<Timestamp>,
 }
 
 /// A key that is held already.
@@ -53,8 +64,42 @@ impl Keys {
             request: request.map(|request| claim_key("rk/", &by.id, &request.key)),
             fingerprint: request.map(|request| request.fingerprint),
             intent: intent.map(|key| claim_key("ik/", &draft.tool.name, &key)),
-            args: draft.canonical.digest(),
+            // When it is to happen is part of what is asked for.
+            args: match draft.not_before {
+                None => draft.canonical.digest(),
+                Some(moment) => Digest::of(format!("{}\n{moment}", draft.canonical).as_bytes()),
+            },
+            asked: Asked {
+                tool: draft.tool.name.clone(),
+                args: draft.canonical.clone(),
+                reason: draft.reason.clone(),
+                labels: draft.labels.clone(),
+                not_before: draft.not_before,
+            },
         }
+    }
+
+    /// The members of the request that differ from those of the first one.
+    pub(super) fn differs(&self, first: &Action, by_request_key: bool) -> Vec<&'static str> {
+        let (asked, was) = (&self.asked, &first.proposal);
+        let mut differs = Vec::new();
+        let mut compare = |member, is_same: bool| {
+            if !is_same {
+                differs.push(member);
+            }
+        };
+        compare("/tool", asked.tool == was.tool);
+        compare("/args", asked.args == was.args);
+        compare("/not_before", asked.not_before == first.not_before);
+        if by_request_key {
+            compare("/reason", asked.reason == was.reason);
+            compare("/labels", asked.labels == was.labels);
+            if differs.is_empty() {
+                // The one member of which only its effect is kept.
+                differs.push("/expires_in");
+            }
+        }
+        differs
     }
 
     /// Every claim of an action that is taken on.

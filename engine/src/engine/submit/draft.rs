@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::action::{ActionId, Caller, Proposal, Refused, Rendered, Snapshot};
+use crate::action::{ActionId, Arrangement, Caller, Proposal, Refused, Rendered, Snapshot};
 use crate::approval::Requirement;
 use crate::canon::CanonicalJson;
 use crate::engine::act::said;
@@ -13,7 +13,7 @@ use crate::engine::{Engine, RequestKey, Submission, SubmitError};
 use crate::identity::Principal;
 use crate::scheduler::sends_without_etag;
 use crate::time::Timestamp;
-use crate::tool::{Context, RenderError, StateView, Tool};
+use crate::tool::{Context, Execute, RenderError, StateView, Tool};
 
 pub(super) struct Draft<'t> {
     pub(super) tool: &'t Tool,
@@ -22,9 +22,10 @@ pub(super) struct Draft<'t> {
     pub(super) canonical: CanonicalJson,
     pub(super) snapshot: Option<Snapshot>,
     pub(super) request_key: Option<RequestKey>,
+    pub(super) not_before: Option<Timestamp>,
     caller: Caller,
-    reason: Option<String>,
-    labels: BTreeMap<String, String>,
+    pub(super) reason: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
     expires_in: Option<Duration>,
 }
 
@@ -46,6 +47,7 @@ impl<'t> Draft<'t> {
             canonical,
             snapshot: None,
             request_key: submission.request_key,
+            not_before: submission.not_before,
             caller: by.caller(),
             reason: said(submission.reason),
             labels,
@@ -146,13 +148,29 @@ impl<'t> Draft<'t> {
         self.with(None, |ctx| self.tool.render_summary(ctx))
     }
 
+    /// What holds for the action besides its proposal.
+    pub(super) fn arranged(&self) -> Arrangement {
+        let by_us = match &self.tool.execute {
+            Execute::Http(_) | Execute::Local(_) => true,
+            // Whoever pulls the call makes it, and knows whether it may be made again.
+            Execute::Worker => false,
+        };
+        let kept = self.tool.key_retention.filter(|_| by_us);
+        Arrangement {
+            not_before: self.not_before,
+            key_kept_ms: kept.map(|kept| u64::try_from(kept.as_millis()).unwrap_or(u64::MAX)),
+        }
+    }
+
     pub(super) fn proposal(&self) -> Result<Proposal, RenderError> {
         Ok(Proposal {
             tool: self.tool.name.clone(),
             class: self.tool.class,
             tool_digest: self.tool.digest,
             args: self.canonical.clone(),
-            digest: self.tool.binding_digest(&self.canonical, &self.caller),
+            digest: self
+                .tool
+                .binding_digest(&self.canonical, &self.caller, self.not_before),
             caller: self.caller.clone(),
             reason: self.reason.clone(),
             summary: self.summary(),

@@ -41,6 +41,7 @@ impl Engine {
                 suggestion: registry.nearest(&submission.tool).map(str::to_owned),
             })?;
         bounds::check_labels(tool, &submission)?;
+        bounds::check_schedule(tool, &submission)?;
         tool.check_args(&submission.args).map_err(|errors| {
             let list = errors
                 .into_iter()
@@ -75,13 +76,19 @@ impl Engine {
         }
         let request = draft.request().map_err(invalid_args)?;
         if tool.class == SafetyClass::Idempotent {
+            if self.is_paused() {
+                return Err(SubmitError::Paused);
+            }
             return Ok(self.answer(&draft, &request).await);
         }
         // With the state, where the key is made from it.
         let keys = Keys::of(by, &draft);
         let at = store.time.now();
         let requirement = (tool.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
+        let deadline = requirement.as_ref().map(|asked| asked.deadline);
+        bounds::check_not_before(draft.not_before, deadline, at)?;
         let command = Command::Submit {
+            arranged: draft.arranged(),
             proposal: draft.proposal().map_err(invalid_args)?,
             snapshot: draft.snapshot.clone(),
             request,
@@ -150,11 +157,7 @@ impl Engine {
         let first = self.inner.store.load(used.id).map_err(unavailable)?;
         let visible = first.filter(|view| may_see(by, &view.action));
         let Some(view) = visible.filter(|_| used.same) else {
-            let first = self.get(by, used.id).ok().map(|view| view.action.id);
-            return Err(SubmitError::KeyReused {
-                first,
-                request_key: used.by_request_key,
-            });
+            return Err(self.reused(by, keys, &used));
         };
         if !used.by_request_key
             && let Some(claim) = keys.request_claim(used.id)
@@ -165,10 +168,7 @@ impl Engine {
                 Err(CommitError::ClaimTaken { key, holder }) => {
                     let other = keys.used_by(&key, &holder)?;
                     if !other.same || other.id != used.id {
-                        return Err(SubmitError::KeyReused {
-                            first: self.get(by, other.id).ok().map(|view| view.action.id),
-                            request_key: true,
-                        });
+                        return Err(self.reused(by, keys, &other));
                     }
                 }
                 Err(error) => return Err(error.into()),
@@ -180,6 +180,19 @@ impl Engine {
             });
         }
         Ok(taken(view, true))
+    }
+
+    /// The key stands for something else; what differs, where the first action may be seen.
+    fn reused(&self, by: &Principal, keys: &Keys, used: &Used) -> SubmitError {
+        let first = self.get(by, used.id).ok().map(|view| view.action);
+        let request_key = used.by_request_key;
+        SubmitError::KeyReused {
+            request_key,
+            differs: first
+                .as_ref()
+                .map_or_else(Vec::new, |first| keys.differs(first, request_key)),
+            first: first.map(|first| first.id),
+        }
     }
 
     async fn answer(&self, draft: &Draft<'_>, request: &crate::action::Rendered) -> Submitted {

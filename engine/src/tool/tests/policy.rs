@@ -180,24 +180,24 @@ fn i03_any_change_of_a_definition_is_another_digest() {
 fn i03_an_approval_binds_to_tool_definition_arguments_and_caller() {
     let (tool, caller) = (tool(&refund()), caller());
     let args = CanonicalJson::of(&json!({"b": 1, "a": 2}));
-    let digest = tool.binding_digest(&args, &caller);
+    let digest = tool.binding_digest(&args, &caller, None);
     assert_eq!(
         digest,
-        tool.binding_digest(&CanonicalJson::of(&json!({"a": 2, "b": 1})), &caller)
+        tool.binding_digest(&CanonicalJson::of(&json!({"a": 2, "b": 1})), &caller, None)
     );
     assert_ne!(
         digest,
-        tool.binding_digest(&CanonicalJson::of(&json!({"a": 2, "b": 2})), &caller)
+        tool.binding_digest(&CanonicalJson::of(&json!({"a": 2, "b": 2})), &caller, None)
     );
     let mut other = caller.clone();
     other.id = "key_2".to_owned();
-    assert_ne!(digest, tool.binding_digest(&args, &other));
+    assert_ne!(digest, tool.binding_digest(&args, &other, None));
     other = caller.clone();
     other.attributes.clear();
-    assert_ne!(digest, tool.binding_digest(&args, &other));
+    assert_ne!(digest, tool.binding_digest(&args, &other, None));
     assert_ne!(
         digest,
-        super::tool(&json!({})).binding_digest(&args, &caller)
+        super::tool(&json!({})).binding_digest(&args, &caller, None)
     );
     // The text is canonical as it is put together.
     let text = format!(

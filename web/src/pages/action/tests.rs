@@ -212,6 +212,7 @@ fn an_operator_settles_an_unknown_outcome_but_not_the_own_one() {
         quiet_at: NOW,
         checks: 3,
         next_check: None,
+        next_resend: None,
     };
     assert_eq!(action.status(), Status::Unknown);
     let operator = samples::person("per_o", &[Role::Operator]);

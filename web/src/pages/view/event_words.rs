@@ -4,6 +4,7 @@ use holdpoint_engine::action::{Event, Window};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::canon::{CanonicalJson, Digest};
 
+use super::again_words;
 use super::args::{Row, value_row};
 use super::{DiffRow, Names, diff_rows};
 use crate::display::Shown;
@@ -22,46 +23,46 @@ pub(in crate::pages) struct Words {
 }
 
 impl Words {
-    fn say(headline: impl Into<String>) -> Self {
+    pub(super) fn say(headline: impl Into<String>) -> Self {
         Self {
             headline: headline.into(),
             ..Self::default()
         }
     }
 
-    fn quoting(mut self, text: Option<&str>) -> Self {
+    pub(super) fn quoting(mut self, text: Option<&str>) -> Self {
         self.quote = text.map(Shown::block);
         self
     }
 
-    fn fact(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn fact(mut self, name: &str, value: &str) -> Self {
         self.facts
             .push(value_row(name, &CanonicalJson::of(&value.into())));
         self
     }
 
-    fn digest(self, name: &str, digest: Option<&Digest>) -> Self {
+    pub(super) fn digest(self, name: &str, digest: Option<&Digest>) -> Self {
         match digest {
             Some(digest) => self.fact(name, &digest.to_string()),
             None => self,
         }
     }
 
-    fn status(self, http_status: Option<u16>) -> Self {
+    pub(super) fn status(self, http_status: Option<u16>) -> Self {
         match http_status {
             Some(status) => self.fact("HTTP status", &status.to_string()),
             None => self,
         }
     }
 
-    fn json(mut self, name: &str, json: &CanonicalJson) -> Self {
+    pub(super) fn json(mut self, name: &str, json: &CanonicalJson) -> Self {
         self.facts.push(value_row(name, json));
         self
     }
 }
 
 /// How sure the state was at the call, in words.
-fn window_words(window: Window) -> &'static str {
+pub(super) fn window_words(window: Window) -> &'static str {
     match window {
         Window::Closed => "closed: the version that was read travels with the call",
         Window::Narrowed => "narrowed: the state was read right before the call",
@@ -299,5 +300,12 @@ pub(in crate::pages) fn describe(event: &Event, names: &Names) -> Words {
             attempt, report, ..
         } => Words::say(format!("The worker reported on attempt {attempt}"))
             .digest("report", Some(report)),
+        Event::Scheduled { .. }
+        | Event::KeyKept { .. }
+        | Event::Reminded { .. }
+        | Event::ResendPlanned { .. }
+        | Event::ResendRecorded { .. }
+        | Event::ResendFailed { .. }
+        | Event::ResendDropped { .. } => again_words::timely(event, names),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Text from outside arrives in templates only as [`crate::display::Shown`].
 
+mod again_words;
 mod args;
 mod diff;
 mod event_words;

@@ -1,0 +1,232 @@
+//! Why an action does not move, in words for a person (invariant I27). Pure.
+
+use super::{Action, Attempt, AttemptResult, Event, Phase};
+use crate::limits::OVERDUE_MS;
+use crate::time::Timestamp;
+
+/// What stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nobody knows whether it happened.
+    Unknown,
+    /// It could be called, and is not.
+    Stuck,
+}
+
+impl Trouble {
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
+/// Why an action does not move, and what would move it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What stands still.
+    pub trouble: Trouble,
+    /// Since when.
+    pub since: Timestamp,
+    /// What was tried, and what the source of truth said, in order.
+    pub tried: Vec<String>,
+    /// What happens next by itself, and when.
+    pub next: String,
+    /// What a person can do.
+    pub help: String,
+}
+
+/// Explains an action that has an unknown outcome, or that should have been called and was not;
+/// none for any other. `events` is its history, as far as it is known.
+pub fn explain(
+    action: &Action,
+    events: &[Event],
+    paused: bool,
+    now: Timestamp,
+) -> Option<Explanation> {
+    match &action.phase {
+        Phase::Unknown { since, .. } => Some(Explanation {
+            trouble: Trouble::Unknown,
+            since: *since,
+            tried: tried(action, events),
+            next: next_of_unknown(action, paused, now),
+            help: format!(
+                "look at the target itself, then: holdpoint actions settle {} \
+                 --happened|--did-not-happen --reason HOW-YOU-KNOW (an operator who neither asked \
+                 for it nor approved it)",
+                action.id
+            ),
+        }),
+        Phase::Approved { run_at, .. } | Phase::Accepted { run_at }
+            if run_at.plus_ms(OVERDUE_MS) <= now =>
+        {
+            Some(stuck(action, *run_at, paused))
+        }
+        Phase::Staged
+        | Phase::Approved { .. }
+        | Phase::Accepted { .. }
+        | Phase::Executing
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => None,
+    }
+}
+
+fn stuck(action: &Action, since: Timestamp, paused: bool) -> Explanation {
+    let id = action.id;
+    let end = action.deadline().map_or_else(String::new, |deadline| {
+        format!(" Without that it expires at {deadline}.")
+    });
+    let (next, help) = if paused {
+        (
+            format!("nothing is sent while the engine is paused.{end}"),
+            "holdpoint resume, once the reason for the pause is gone".to_owned(),
+        )
+    } else if action.is_pulled() {
+        (
+            format!(
+                "it waits for a worker that claims {}.{end}",
+                action.proposal.tool
+            ),
+            format!(
+                "start the worker of {}, with a key that has the scope work:{}; or holdpoint \
+                 actions cancel {id}",
+                action.proposal.tool, action.proposal.tool
+            ),
+        )
+    } else {
+        (
+            format!("it waits for its turn: the tool is busy, or the store is full.{end}"),
+            format!("look at the log of the server; or holdpoint actions cancel {id}"),
+        )
+    };
+    Explanation {
+        trouble: Trouble::Stuck,
+        since,
+        tried: Vec::new(),
+        next,
+        help,
+    }
+}
+
+/// What was sent, what was asked, and what came of it.
+fn tried(action: &Action, events: &[Event]) -> Vec<String> {
+    let mut lines: Vec<String> = action.attempts.iter().map(attempt).collect();
+    if let Phase::Unknown { checks, .. } = &action.phase
+        && 0 < *checks
+    {
+        lines.push(format!(
+            "the source of truth was asked {checks} times{}",
+            last_finding(events)
+        ));
+    }
+    lines.extend(events.iter().filter_map(also_said));
+    lines
+}
+
+/// What the attempts themselves do not tell.
+fn also_said(event: &Event) -> Option<String> {
+    if let Event::LateAnswer {
+        attempt,
+        http_status,
+        at,
+        ..
+    } = event
+    {
+        return Some(format!(
+            "an answer to attempt {attempt} came late, at {at}{}; it is kept as evidence",
+            status(*http_status)
+        ));
+    }
+    if let Event::ResendDropped { message, at, .. } = event {
+        return Some(format!("not sent again ({at}): {message}"));
+    }
+    if let Event::ResendFailed {
+        http_status: Some(422),
+        ..
+    } = event
+    {
+        let alarm = "ALARM: the target knows the key with other bytes; its definition and the \
+                     target do not agree on what the key stands for";
+        return Some(alarm.to_owned());
+    }
+    None
+}
+
+fn attempt(attempt: &Attempt) -> String {
+    let what = if attempt.is_resend {
+        "the same call again, with the same key"
+    } else {
+        "the call"
+    };
+    let result = match &attempt.result {
+        None => "it is on its way",
+        Some(AttemptResult::Done) => "it took effect",
+        Some(AttemptResult::NotDone) => "it certainly had no effect of its own",
+        Some(AttemptResult::Unknown) => "nobody knows whether it took effect",
+    };
+    let note = attempt.note.as_deref().unwrap_or_default();
+    let separator = if note.is_empty() { "" } else { ": " };
+    format!(
+        "attempt {} at {}: {what}{}; {result}{separator}{note}",
+        attempt.number,
+        attempt.started_at,
+        status(attempt.http_status)
+    )
+}
+
+fn status(http_status: Option<u16>) -> String {
+    http_status.map_or_else(String::new, |status| format!(", answered with {status}"))
+}
+
+fn last_finding(events: &[Event]) -> String {
+    let last = events.iter().rev().find_map(|event| {
+        if let Event::CheckInconclusive { message, at, .. } = event {
+            Some(format!(", last at {at}: {message}"))
+        } else {
+            None
+        }
+    });
+    last.unwrap_or_default()
+}
+
+fn next_of_unknown(action: &Action, paused: bool, now: Timestamp) -> String {
+    let Phase::Unknown {
+        quiet_at,
+        next_check,
+        next_resend,
+        ..
+    } = &action.phase
+    else {
+        return String::new();
+    };
+    let quiet = if now < *quiet_at {
+        format!(
+            " Until {quiet_at} a copy of the call may still take effect, so \"not found\" proves \
+             nothing before."
+        )
+    } else {
+        String::new()
+    };
+    match (next_check, next_resend) {
+        (Some(check), _) => format!("the source of truth is asked again at {check}.{quiet}"),
+        (None, Some(_)) if paused => {
+            format!(
+                "the same call would be sent again with the same key, but the engine is paused.{quiet}"
+            )
+        }
+        (None, Some(resend)) => format!(
+            "the same call is sent again with the same key at {resend}: the target keeps keys, so \
+             that it happens once.{quiet}"
+        ),
+        (None, None) => {
+            format!("nothing happens by itself any more: a person must settle it.{quiet}")
+        }
+    }
+}

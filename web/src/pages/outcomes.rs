@@ -1,0 +1,119 @@
+//! The page of the operators: outcomes that nobody knows, and what stands still.
+
+use askama::Template;
+use axum::response::Response;
+use holdpoint_engine::action::{Action, Trouble};
+use holdpoint_engine::engine::Attention;
+use holdpoint_engine::identity::{Principal, Role};
+use holdpoint_engine::time::Timestamp;
+
+use super::error::PageError;
+use super::shell::{Shell, Visit, page};
+use super::view::{StatusView, When};
+use crate::display::Shown;
+
+/// Whether the page is for this person.
+pub(super) fn may_see(person: &Principal) -> bool {
+    person.has(Role::Operator) || person.has(Role::Admin)
+}
+
+/// One action that needs somebody.
+struct OutcomeView {
+    id: String,
+    headline: Shown,
+    tool: Shown,
+    status: StatusView,
+    since: When,
+    tried: Vec<Shown>,
+    next: Shown,
+    help: Shown,
+    quiet: Option<When>,
+    /// Whether the reader may settle it; else why not.
+    may_settle: bool,
+    why_not: Option<&'static str>,
+}
+
+impl OutcomeView {
+    fn new(found: &Attention, person: &Principal, now: Timestamp) -> Self {
+        let action = &found.view.action;
+        let why_not = why_not(action, found.why.trouble, person);
+        Self {
+            id: action.id.to_string(),
+            headline: Shown::line(&action.proposal.summary),
+            tool: Shown::line(&action.proposal.tool),
+            status: StatusView::new(action.status()),
+            since: When::new(found.why.since, now),
+            tried: found
+                .why
+                .tried
+                .iter()
+                .map(|line| Shown::line(line))
+                .collect(),
+            next: Shown::line(&found.why.next),
+            help: Shown::line(&found.why.help),
+            quiet: action
+                .doubt
+                .filter(|doubt| now < doubt.quiet_at)
+                .map(|doubt| When::new(doubt.quiet_at, now)),
+            may_settle: found.why.trouble == Trouble::Unknown && why_not.is_none(),
+            why_not,
+        }
+    }
+}
+
+/// Why the reader may not settle the outcome; none where they may, and where there is nothing to
+/// settle. Only for show: the engine decides again.
+fn why_not(action: &Action, trouble: Trouble, person: &Principal) -> Option<&'static str> {
+    let requester = action.requester();
+    let asked = requester.id == person.id || requester.owner.as_ref() == Some(&person.id);
+    let voted = action.approval.as_ref().is_some_and(|approval| {
+        let mut votes = approval.votes.iter();
+        votes.any(|cast| cast.voter.id == person.id)
+    });
+    match trouble {
+        Trouble::Stuck => None,
+        Trouble::Unknown if asked => Some(
+            "You asked for it, or own the key that did: somebody else must say what became of it.",
+        ),
+        Trouble::Unknown if voted => {
+            Some("You approved it: somebody else must say what became of it.")
+        }
+        Trouble::Unknown if !person.has(Role::Operator) => {
+            Some("Settling is for people with the role of operator.")
+        }
+        Trouble::Unknown => None,
+    }
+}
+
+#[derive(Template)]
+#[template(path = "outcomes.html")]
+struct OutcomesPage {
+    shell: Shell,
+    unknown: Vec<OutcomeView>,
+    stuck: Vec<OutcomeView>,
+}
+
+/// `GET /outcomes`.
+pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
+    let person = visit.person()?;
+    if !may_see(person) {
+        return Err(PageError::Forbidden(
+            "This page is for operators and administrators. Your own requests are in the queue under “My requests”.".into(),
+        ));
+    }
+    let now = visit.now();
+    let found = visit.state.engine.attention(person)?;
+    let of = |trouble: Trouble| {
+        found
+            .iter()
+            .filter(|found| found.why.trouble == trouble)
+            .map(|found| OutcomeView::new(found, person, now))
+            .collect()
+    };
+    let template = OutcomesPage {
+        shell: visit.shell("Unknown outcomes").section("outcomes"),
+        unknown: of(Trouble::Unknown),
+        stuck: of(Trouble::Stuck),
+    };
+    page(&visit, &template)
+}
