@@ -12,6 +12,9 @@ use holdpoint_storage::{
 
 const RECORDS: u64 = 600;
 
+/// What is done to the record at a position.
+type Harm = fn(&sled::Db, u64);
+
 /// Opens it as a long log is: only its end is checked.
 fn open(path: &Path) -> Result<SledLog, OpenError> {
     open_checking(path, 0)
@@ -199,8 +202,8 @@ async fn i07_damage_is_found_at_the_start_whoever_reads_the_part_that_it_is_in()
             .map(|error| error.to_string())
     };
     // With three threads a part ends at record 200, and the next begins at 201.
-    let drop_it: fn(&sled::Db, u64) = |store, at| drop(store.remove(key(at)).expect("removes"));
-    let harms: [(u64, fn(&sled::Db, u64), &str); 6] = [
+    let drop_it: Harm = |store, at| drop(store.remove(key(at)).expect("removes"));
+    let harms: [(u64, Harm, &str); 6] = [
         (199, forge, "record 200 "),
         (200, forge, "record 201 "),
         (201, forge, "record 202 "),

@@ -195,14 +195,14 @@ impl View {
         let Some(bounds) = scan::of_index(index, range) else {
             return Ok(Vec::new());
         };
-        self.entries(&format!("index {index}"), bounds, limit, direction)
+        self.entries(&format!("index {index}"), &bounds, limit, direction)
     }
 
     /// Claims in order.
     pub(super) fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
         self.entries(
             "the claims",
-            scan::of_claims(above),
+            &scan::of_claims(above),
             limit,
             Direction::Forward,
         )
@@ -211,14 +211,14 @@ impl View {
     fn entries(
         &self,
         place: &str,
-        bounds: scan::Bounds,
+        bounds: &scan::Bounds,
         limit: usize,
         direction: Direction,
     ) -> Result<Entries, ReadError> {
         let state = self.read();
         let store = state.store.as_deref().ok_or_else(closed)?;
         guarded(place, || {
-            scan::merge(&store.db, &state.overlay, &bounds, limit, direction)
+            scan::merge(&store.db, &state.overlay, bounds, limit, direction)
         })
     }
 
