@@ -24,6 +24,7 @@ pub(crate) enum Deed {
     Withdraw,
     Cancel,
     Settle,
+    Work,
     ChangeRoles,
 }
 
@@ -35,14 +36,15 @@ impl Deed {
         }
         match world.dice.below(100) {
             0..18 => Self::Submit,
-            18..26 => Self::Repeat,
-            26..31 => Self::Look,
-            31..52 => Self::OpenTab,
-            52..80 => Self::Approve,
-            80..83 => Self::Reject,
-            83..87 => Self::Withdraw,
-            87..91 => Self::Cancel,
-            _ => Self::Settle,
+            18..25 => Self::Repeat,
+            25..29 => Self::Look,
+            29..46 => Self::OpenTab,
+            46..69 => Self::Approve,
+            69..72 => Self::Reject,
+            72..76 => Self::Withdraw,
+            76..80 => Self::Cancel,
+            80..86 => Self::Settle,
+            _ => Self::Work,
         }
     }
 
@@ -58,6 +60,7 @@ impl Deed {
             Self::Withdraw => world.withdraw().await,
             Self::Cancel => world.cancel().await,
             Self::Settle => world.settle().await,
+            Self::Work => world.work().await,
             Self::ChangeRoles => world.change_roles().await,
         }
     }
@@ -77,7 +80,7 @@ impl World {
         };
         let body = json!({ "tool": tool, "args": {
             "order": format!("o{}", self.dice.below(4)),
-            "amount": self.dice.between(1, 1000),
+            "amount": self.amount(),
             "reference": reference,
         } });
         let sent = Sent {
@@ -93,6 +96,15 @@ impl World {
             tokio::join!(self.submit(&sent), self.submit(&sent));
         } else {
             self.submit(&sent).await;
+        }
+    }
+
+    /// Often one of a few, so that different calls look alike.
+    fn amount(&self) -> u64 {
+        if self.dice.in_thousand(300) {
+            *self.dice.pick(&[100, 700]).unwrap_or(&100)
+        } else {
+            self.dice.between(1, 1000)
         }
     }
 

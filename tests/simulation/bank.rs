@@ -4,7 +4,6 @@
 //! arrive late, even after its sender has died, but never later than `requestLifetime`. What the
 //! bank has done is the truth that everything is measured by.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use async_trait::async_trait;
 use holdpoint_engine::target::{Answer, Body, CallError, Outgoing, Target};
 use serde_json::{Value, json};
 
+use crate::books::{Books, Letter};
 use crate::clock::SimClock;
 use crate::dice::Dice;
 use crate::tools::{LIFETIME_MS, SETTLE_MS};
@@ -31,96 +31,11 @@ pub(crate) struct Bank {
     lies: bool,
 }
 
-/// What is true.
-#[derive(Default)]
-pub(crate) struct Books {
-    orders: BTreeMap<String, Order>,
-    /// What took effect, by key.
-    effects: BTreeMap<String, Vec<u64>>,
-    /// On their way.
-    letters: Vec<Letter>,
-    /// What became of the letters that a sender still waits for.
-    replies: BTreeMap<u64, u16>,
-    next: u64,
-}
-
-struct Order {
-    left: i64,
-    version: u64,
-}
-
-struct Letter {
-    number: u64,
-    due: u64,
-    key: String,
-    order: String,
-    amount: i64,
-    if_match: Option<String>,
-    keeps_keys: bool,
-}
-
 /// What the sender is to see.
 enum Seen {
     Reply,
     Instead(Result<Answer, CallError>),
     Nothing,
-}
-
-impl Books {
-    /// How often the key took effect so far.
-    pub(crate) fn effects(&self, key: &str) -> usize {
-        self.effects.get(key).map_or(0, Vec::len)
-    }
-
-    /// Whether a request with the key may still take effect.
-    pub(crate) fn is_on_its_way(&self, key: &str) -> bool {
-        self.letters.iter().any(|letter| letter.key == key)
-    }
-
-    /// Every key that took effect, and how often.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, usize)> {
-        let all = self.effects.iter();
-        all.map(|(key, effects)| (key.as_str(), effects.len()))
-    }
-
-    /// Delivers whatever has arrived by now.
-    fn pass(&mut self, now: u64) {
-        self.letters
-            .sort_by_key(|letter| (letter.due, letter.number));
-        while self.letters.first().is_some_and(|letter| letter.due <= now) {
-            let letter = self.letters.remove(0);
-            let status = self.deliver(&letter);
-            self.replies.insert(letter.number, status);
-        }
-    }
-
-    fn deliver(&mut self, letter: &Letter) -> u16 {
-        let order = self.order(&letter.order);
-        let version = format!("\"v{}\"", order.version);
-        if letter
-            .if_match
-            .as_ref()
-            .is_some_and(|sent| *sent != version)
-        {
-            return 412;
-        }
-        if letter.keeps_keys && self.effects(&letter.key) > 0 {
-            return 201;
-        }
-        let order = self.order(&letter.order);
-        order.left -= letter.amount;
-        order.version += 1;
-        let effects = self.effects.entry(letter.key.clone()).or_default();
-        effects.push(letter.due);
-        201
-    }
-
-    fn order(&mut self, name: &str) -> &mut Order {
-        self.orders.entry(name.to_owned()).or_insert(Order {
-            left: 100_000,
-            version: 1,
-        })
-    }
 }
 
 impl Bank {
@@ -227,6 +142,19 @@ impl Bank {
         }
     }
 
+    /// A worker does what it was given, or at least begins it.
+    pub(crate) fn carry_out(&self, key: &str, order: &str, amount: i64) {
+        self.post(Letter {
+            number: 0,
+            due: 0,
+            key: key.to_owned(),
+            order: order.to_owned(),
+            amount,
+            if_match: None,
+            keeps_keys: false,
+        });
+    }
+
     /// Puts a letter on its way. Answers with its number, when it arrives and what its sender sees.
     fn post(&self, letter: Letter) -> (u64, u64, Seen) {
         let now = self.clock.true_ms();
@@ -305,10 +233,11 @@ impl Bank {
         let effects = books.effects.get(key).map_or(&[][..], Vec::as_slice);
         let shown = effects.iter().filter(|at| **at + lag <= now && !self.lies);
         let found: Vec<_> = shown.map(|at| json!({ "at": at })).collect();
-        Ok(answer(
-            200,
-            json!({ "found": found }).to_string().as_bytes(),
-        ))
+        // As many do, it also shows what others paid lately.
+        let recent = books.recent.iter();
+        let recent: Vec<_> = recent.map(|amount| json!({ "amount": amount })).collect();
+        let body = json!({ "found": found, "recent": recent });
+        Ok(answer(200, body.to_string().as_bytes()))
     }
 
     async fn order(&self, name: &str) -> Result<Answer, CallError> {

@@ -9,19 +9,25 @@
 //! ```
 //!
 //! Read [`life`] first: one seed. [`world`] is what it lives in: [`clock`], [`disk`], [`bank`] (the
-//! target), the people of [`people`] and what they do in [`actors`]. [`weather`] says which faults a
+//! target), the people of [`people`] and what they do in [`actors`] and,
+//! where they are workers, [`hands`]. [`weather`] says which faults a
 //! seed has. After every step [`watch`] reads what has become durable and holds it against [`model`],
 //! an oracle written from the design, and against the books of the bank, which are the truth.
-//! [`run`] lives through many seeds at once.
+//! [`run`] lives through many seeds at once, and [`broken`] sees to it that
+//! the checks bite.
 //!
 //! A violation that was found is a seed in `seeds.txt`, which every run lives through first.
 
 mod actors;
+mod attempt;
 mod bank;
+mod books;
+mod broken;
 mod client;
 mod clock;
 mod dice;
 mod disk;
+mod hands;
 mod life;
 mod model;
 mod people;

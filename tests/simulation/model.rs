@@ -10,20 +10,8 @@ use holdpoint_engine::action::{Event, SafetyClass};
 use holdpoint_engine::approval::{CastVote, Requirement, Vote};
 use holdpoint_engine::canon::Digest;
 
-/// How an attempt ended, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Done,
-    NotDone,
-    Unknown,
-}
-
-/// One attempt.
-pub(crate) struct Attempt {
-    pub(crate) end: Option<End>,
-    /// How often a request of it reached the network.
-    sent: u32,
-}
+pub(crate) use crate::attempt::End;
+use crate::attempt::{self, Attempt, must};
 
 /// One action.
 pub(crate) struct Model {
@@ -57,15 +45,6 @@ const FINAL: [&str; 7] = [
     "refused",
     "replan_required",
 ];
-
-/// Fails with words where something does not hold.
-macro_rules! must {
-    ($holds:expr, $($words:tt)+) => {
-        if !$holds {
-            return Err(format!($($words)+));
-        }
-    };
-}
 
 impl Model {
     /// An action begins.
@@ -223,6 +202,15 @@ impl Model {
                 );
                 self.end(End::NotDone)?;
                 self.later(*retry_at)
+            }
+            (
+                Event::LeaseGranted { .. }
+                | Event::LeaseExtended { .. }
+                | Event::WorkReported { .. },
+                "executing",
+            ) => {
+                attempt::lease(&mut self.attempts, event)?;
+                "executing"
             }
             (Event::CheckInconclusive { .. }, "unknown") => "unknown",
             (Event::Settled { by, happened, .. }, "unknown") => {
@@ -402,7 +390,7 @@ impl Model {
                 "I3: other voters"
             );
         }
-        self.attempts.push(Attempt { end: None, sent: 0 });
+        self.attempts.push(Attempt::default());
         Ok("executing")
     }
 
@@ -414,18 +402,15 @@ impl Model {
         Ok(())
     }
 
-    /// A request of this action reaches the network now (by the clock on the wall).
+    /// A request of this action reaches the network now.
     pub(crate) fn send(&mut self) -> Result<(), String> {
         must!(self.status == "executing", "I1: sent while {}", self.status);
-        let Some(last) = self.attempts.last_mut() else {
-            return Err("I1: sent without a commit record".to_owned());
-        };
-        last.sent += 1;
-        must!(
-            last.sent == 1,
-            "I2: one attempt is sent {} times",
-            last.sent
-        );
-        Ok(())
+        let number = self.attempts.len();
+        attempt::send(&mut self.attempts, number)
+    }
+
+    /// A worker is told to carry an attempt out.
+    pub(crate) fn give(&mut self, number: u64) -> Result<(), String> {
+        attempt::send(&mut self.attempts, usize::try_from(number).unwrap_or(0))
     }
 }

@@ -9,6 +9,8 @@ use holdpoint_engine::engine::Engine;
 use holdpoint_engine::identity::{NewKey, NewPerson, Role};
 use serde_json::Value;
 
+use crate::hands::Hand;
+
 /// A tab of a browser, as its page was when it was opened.
 #[derive(Clone)]
 pub(crate) struct Tab {
@@ -36,6 +38,7 @@ pub(crate) struct People {
     pub(crate) sessions: BTreeMap<&'static str, String>,
     pub(crate) tabs: Vec<Tab>,
     pub(crate) sent: Vec<Sent>,
+    pub(crate) hands: Vec<Hand>,
     pub(crate) submitted: u64,
 }
 
@@ -69,15 +72,16 @@ impl People {
             let person = identity.create_person("cli", new).await.map_err(words)?;
             self.ids.insert(name, person.id);
         }
-        for (name, kind, owner) in [
-            ("checkout", PrincipalKind::Service, "oscar"),
-            ("robot", PrincipalKind::Agent, "cyn"),
+        for (name, kind, owner, scopes) in [
+            ("checkout", PrincipalKind::Service, "oscar", &[][..]),
+            ("robot", PrincipalKind::Agent, "cyn", &[]),
+            ("packer", PrincipalKind::Service, "root", &["work:*"]),
         ] {
             let new = NewKey {
                 name: name.to_owned(),
                 kind,
                 owner: self.ids[owner].clone(),
-                scopes: BTreeSet::new(),
+                scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
                 attributes: BTreeMap::new(),
                 expires_at: None,
             };

@@ -12,8 +12,11 @@ pub(crate) const SETTLE_MS: u64 = 2_000;
 /// How long a request may be on its way, in milliseconds: `requestLifetime` of every tool.
 pub(crate) const LIFETIME_MS: u64 = 60_000;
 
+/// The tools whose calls workers carry out.
+pub(crate) const PULLED: [&str; 2] = ["deliver", "deliver_blind"];
+
 /// Every tool that is recorded, with how often it is asked for.
-pub(crate) const TOOLS: [(&str, u64); 7] = [
+pub(crate) const TOOLS: [(&str, u64); 9] = [
     ("refund", 6),
     ("refund_closed", 3),
     ("refund_blind", 2),
@@ -21,6 +24,8 @@ pub(crate) const TOOLS: [(&str, u64); 7] = [
     ("charge_kept", 3),
     ("wipe", 3),
     ("wipe_blind", 2),
+    ("deliver", 4),
+    ("deliver_blind", 2),
 ];
 
 /// The tool that is called at once, however often.
@@ -113,6 +118,15 @@ fn file(changed: bool) -> Value {
         "wipe_blind": {
             "safetyClass": "irreversible", "input": input, "execute": execute("plain"),
             "requestLifetime": "60s",
+        },
+        "deliver": {
+            "safetyClass": "approval-bound", "input": input,
+            "idempotencyKey": "deliver:{order}:{reference}", "preconditions": enough,
+            "state": state, "check": check, "requestLifetime": "60s",
+            "approval": { "expiresIn": "1h" },
+        },
+        "deliver_blind": {
+            "safetyClass": "write-once-checkable", "input": input, "requestLifetime": "60s",
         },
         "look": {
             "safetyClass": "idempotent", "input": input,

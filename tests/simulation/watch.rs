@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdpoint_engine::action::Event;
 use holdpoint_storage::{EventLog, MemoryLog, Position, Record};
 
-use crate::bank::Books;
+use crate::books::Books;
 use crate::model::{End, Model};
 
 /// Everything that is known from outside.
@@ -121,6 +121,27 @@ impl Watch {
             let durable = known.unwrap_or(&"not there");
             let what = format!("I5: {id} is told to be {status} at {version}, durable: {durable}");
             self.fail(what);
+        }
+    }
+
+    /// A worker was given an attempt: it is durable, and nobody was given it before.
+    pub(crate) fn given(&mut self, id: &str, number: u64) {
+        let id = id.strip_prefix("act_").unwrap_or(id);
+        let given = match self.models.get_mut(id) {
+            Some(model) => model.give(number),
+            None => Err("I1: given out for an action that is not durable".to_owned()),
+        };
+        if let Err(what) = given {
+            self.fail(format!("{what} ({id})"));
+        }
+    }
+
+    /// Somebody was told that the action came to be of this status.
+    pub(crate) fn told_once(&mut self, id: &str, status: &str) {
+        let id = id.strip_prefix("act_").unwrap_or(id);
+        let model = self.models.get(id);
+        if !model.is_some_and(|model| model.statuses.contains(&status)) {
+            self.fail(format!("I5: {id} is told to be {status}, and never was"));
         }
     }
 

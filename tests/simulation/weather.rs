@@ -54,6 +54,8 @@ faults! {
     StateDown, "N4 the state cannot be read", 200;
     SourceDown, "N4 the source of truth is down", 300;
     SourceLags, "N4 the source of truth lags", 600;
+    WorkerPauses, "P3 a worker goes on when its lease is over", 0;
+    WorkerDies, "P3 a worker is gone for good", 150;
     Repeat, "R1 the same request again", 400;
     DoubleClick, "R1 two clicks at once", 400;
     StaleTab, "R1 an old tab is used", 600;
@@ -77,7 +79,7 @@ impl Weather {
         let none = dice.in_thousand(100);
         let rate = |fault: &Fault| {
             let is_on = dice.in_thousand(550) && !none;
-            let rate = dice.between(1, fault.most());
+            let rate = dice.between(1, fault.most().max(1)).min(fault.most());
             if is_on { rate } else { 0 }
         };
         Self {
@@ -95,6 +97,11 @@ impl Weather {
             self.fired[fault as usize].fetch_add(1, Ordering::Relaxed);
         }
         strikes
+    }
+
+    /// Counts a fault that nobody drew.
+    pub(crate) fn count(&self, fault: Fault) {
+        self.fired[fault as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// The faults begin, or stop. Nothing strikes before.

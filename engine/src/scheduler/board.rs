@@ -110,7 +110,9 @@ impl Board {
 
     /// Takes something in hand; none where somebody else has it there.
     pub(crate) fn take<'a>(&'a self, id: ActionId, tool: &'a str) -> Option<InHand<'a>> {
-        self.state().in_hand.insert(id).then_some(InHand {
+        let is_free = self.state().in_hand.insert(id);
+        // Made only where it was free: dropping one gives the action back.
+        is_free.then(|| InHand {
             board: self,
             id,
             tool,
@@ -171,5 +173,23 @@ impl Drop for InHand<'_> {
         if !self.is_done {
             state.wake(self.tool);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i12_what_somebody_has_in_hand_is_given_to_nobody_else() {
+        let board = Board::default();
+        let id = ActionId::from_bytes([7; 16]);
+        let first = board.take(id, "pack");
+        assert!(first.is_some());
+        // The second try hangs on no lock, and gives nothing back for the first.
+        assert!(board.take(id, "pack").is_none());
+        assert!(board.take(id, "pack").is_none());
+        drop(first);
+        assert!(board.take(id, "pack").is_some());
     }
 }

@@ -52,6 +52,7 @@ pub(super) async fn claim(
         lease: claim.lease_seconds.map(Duration::from_secs),
     };
     let claimed = tokio::select! {
+        biased;
         claimed = state.engine.claim(&by, wish) => claimed?,
         () = state.stopping.cancelled() => None,
     };

@@ -1,0 +1,109 @@
+//! Whether the checks bite: mistakes are switched on, one at a time, in a process of their own, and
+//! the simulation must find each.
+
+use std::process::Command;
+
+use crate::run::many;
+use crate::world::Broken;
+
+/// How many seeds a mistake may take to be found.
+const FOUND_WITHIN: u64 = 300;
+
+/// Lives through seeds in a process with the mistake; answers with what it says that does not hold.
+fn found(mistake: &str) -> String {
+    let this = std::env::current_exe().expect("the path of this program");
+    let output = Command::new(this)
+        .args([
+            "tests::i01_to_i27_hold_under_every_fault",
+            "--exact",
+            "--nocapture",
+        ])
+        .env("HOLDPOINT_SEEDED_BUG", mistake)
+        .env("SIM_SEEDS", FOUND_WITHIN.to_string())
+        .env_remove("SIM_SEED")
+        .output()
+        .expect("it runs");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        !output.status.success(),
+        "{mistake} was not found in {FOUND_WITHIN} seeds"
+    );
+    let line = text.lines().find(|line| line.starts_with("seed "));
+    line.unwrap_or_else(|| panic!("{mistake} ends it without a seed:\n{text}"))
+        .to_owned()
+}
+
+/// Fails unless the mistake is found, as a breach of one of these invariants.
+fn must_find(mistake: &str, invariants: &[&str]) {
+    let found = found(mistake);
+    println!("{mistake}: {found}");
+    let is_named = invariants
+        .iter()
+        .any(|name| found.contains(&format!(" {name}:")));
+    assert!(is_named, "{mistake} is found as something else: {found}");
+}
+
+#[test]
+fn i01_a_call_that_leaves_before_its_commit_record_is_durable_is_found() {
+    must_find("send_before_sync", &["I1"]);
+}
+
+#[test]
+fn i02_a_call_that_is_sent_again_on_a_timeout_is_found() {
+    must_find("retry_on_timeout", &["I2"]);
+}
+
+#[test]
+fn i10_no_quiet_time_is_found() {
+    must_find("no_quiet_time", &["I10"]);
+}
+
+#[test]
+fn i10_evidence_of_another_effect_is_found() {
+    must_find("match_by_amount", &["I10"]);
+}
+
+#[test]
+fn i04_votes_without_compare_and_append_are_found() {
+    must_find("no_cas_vote", &["I3", "I4", "I6", "I8", "I11"]);
+}
+
+#[test]
+fn i03_commits_without_compare_and_append_are_found() {
+    must_find("no_cas_commit", &["I2", "I3", "I4", "I6", "I9", "I11"]);
+}
+
+#[test]
+fn i03_a_state_that_is_not_read_again_is_found() {
+    must_find("skip_revalidation", &["I3"]);
+}
+
+#[test]
+fn i09_votes_after_the_deadline_are_found() {
+    must_find("expiry_only_by_timer", &["I9"]);
+}
+
+#[test]
+fn i11_a_cancel_after_the_commit_record_is_found() {
+    must_find("cancel_claims_stopped", &["I11"]);
+}
+
+#[test]
+fn i08_a_vote_of_the_asking_side_is_found() {
+    must_find("requester_may_approve", &["I8"]);
+}
+
+#[test]
+fn i05_a_disk_that_acknowledges_before_it_syncs_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::Disk);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.starts_with("I5") || what.starts_with("I1"), "{what}");
+}
+
+#[test]
+fn i10_a_source_of_truth_that_lies_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::Source);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.starts_with("I10"), "{what}");
+}

@@ -1,0 +1,143 @@
+//! Workers: services that pull calls and carry them out themselves (P3, R3).
+//!
+//! What a worker has in its hands outlives the process that gave it: it pauses for as long as the dice
+//! say, and goes on. A worker that keeps to the rules begins nothing once its own lease is over.
+
+use serde_json::{Value, json};
+
+use crate::tools::PULLED;
+use crate::weather::Fault;
+use crate::world::World;
+
+/// An attempt that a worker was given.
+#[derive(Clone)]
+pub(crate) struct Hand {
+    attempt: String,
+    epoch: u64,
+    key: String,
+    order: String,
+    amount: i64,
+    /// The lease is over then at the earliest, by true time: the worker counts from its request.
+    until: u64,
+    acted: bool,
+}
+
+impl World {
+    /// A worker goes on with what it has, or asks for more.
+    pub(crate) async fn work(&self) {
+        let place = {
+            let count = self.people().hands.len();
+            (count > 0 && self.dice.in_thousand(650)).then(|| self.dice.place(count))
+        };
+        let hand = place.and_then(|place| {
+            let mut people = self.people();
+            (place < people.hands.len()).then(|| people.hands.remove(place))
+        });
+        match hand {
+            Some(hand) => self.go_on(hand).await,
+            None => self.claim().await,
+        }
+    }
+
+    async fn claim(&self) {
+        let lease = *self.dice.pick(&[5_u64, 20, 60]).unwrap_or(&20);
+        let wait = *self.dice.pick(&["0s", "5s", "30s"]).unwrap_or(&"0s");
+        let begun = self.clock.true_ms();
+        let body = json!({ "tools": PULLED, "wait": wait, "lease_seconds": lease });
+        let Some(answer) = self.worker("/v1/work/claim", &body).await else {
+            return;
+        };
+        let work = answer.json();
+        let (Some(attempt), true) = (work["attempt"].as_str(), answer.status.is_success()) else {
+            return;
+        };
+        self.pull();
+        let number = work["number"].as_u64().unwrap_or(0);
+        let action = work["action"].as_str().unwrap_or_default();
+        self.watch().given(action, number);
+        if self.strikes(Fault::AnswerOfOursLost) {
+            return;
+        }
+        let hand = Hand {
+            attempt: attempt.to_owned(),
+            epoch: work["epoch"].as_u64().unwrap_or(0),
+            key: work["idempotency_key"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            order: work["args"]["order"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            amount: work["args"]["amount"].as_i64().unwrap_or(0),
+            until: begun + lease * 1000,
+            acted: false,
+        };
+        self.people().hands.push(hand);
+    }
+
+    async fn go_on(&self, mut hand: Hand) {
+        if hand.until < self.clock.true_ms() {
+            self.weather.count(Fault::WorkerPauses);
+        }
+        if self.strikes(Fault::WorkerDies) {
+            self.note(format!("the worker of {} dies", hand.attempt));
+            return;
+        }
+        match (hand.acted, self.dice.below(10)) {
+            (_, 0..2) => {
+                self.say(&hand, "heartbeat", &json!({ "epoch": hand.epoch }))
+                    .await;
+                self.people().hands.push(hand);
+            }
+            (false, 2..8) if self.clock.true_ms() < hand.until => {
+                self.note(format!("{} is carried out", hand.attempt));
+                self.bank.carry_out(&hand.key, &hand.order, hand.amount);
+                hand.acted = true;
+                self.people().hands.push(hand);
+            }
+            (false, _) => {
+                self.report(&hand, "failed", "reason", &json!("not done"))
+                    .await;
+            }
+            (true, 2..9) if self.bank.books().effects(&hand.key) > 0 => {
+                self.report(&hand, "succeeded", "result", &json!({ "id": 7 }))
+                    .await;
+            }
+            (true, _) => {
+                self.report(&hand, "unknown", "reason", &json!("no answer"))
+                    .await;
+            }
+        }
+    }
+
+    /// Says how it ended, sometimes twice.
+    async fn report(&self, hand: &Hand, outcome: &str, name: &str, value: &Value) {
+        let body = json!({ "epoch": hand.epoch, "outcome": outcome, name: value });
+        self.say(hand, "complete", &body).await;
+        if self.strikes(Fault::Repeat) {
+            self.say(hand, "complete", &body).await;
+        }
+    }
+
+    async fn say(&self, hand: &Hand, what: &str, body: &Value) {
+        let path = format!("/v1/work/{}/{what}", hand.attempt);
+        let Some(answer) = self.worker(&path, body).await else {
+            return;
+        };
+        let done = answer.json();
+        if let (Some(action), Some(status), true) = (
+            done["action"].as_str(),
+            done["status"].as_str(),
+            answer.status.is_success(),
+        ) {
+            self.pull();
+            self.watch().told_once(action, status);
+        }
+    }
+
+    async fn worker(&self, path: &str, body: &Value) -> Option<crate::client::Answer> {
+        let token = self.people().keys.get("packer").cloned()?;
+        self.call(&token, "POST", path, Some(body), None).await
+    }
+}
