@@ -10,6 +10,7 @@ use holdpoint_engine::tool::Registry;
 use holdpoint_storage::EventLog;
 use holdpoint_web::{AppState, WebConfig};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,9 @@ use crate::{data, logging};
 /// How long actions on their way may take to finish once the server is told to stop. What takes
 /// longer is taken up again at the next start.
 const STOPPING_TIME: Duration = Duration::from_secs(20);
+
+/// File handles for the log, for calls on their way and for the secrets they need.
+const HANDLES_OF_OUR_OWN: usize = 512;
 
 /// How often histograms are condensed, so that they do not grow.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -119,6 +123,7 @@ async fn serve(
         public_url: settings.public_url.value.clone(),
         proxy_hops: usize::from(settings.proxy_hops.value),
         requests_per_second: settings.requests_per_second.value,
+        connections_max: raise_handles().saturating_sub(HANDLES_OF_OUR_OWN),
     };
     let state = AppState::new(engine.clone(), web, Some(metrics()?));
 
@@ -146,6 +151,25 @@ async fn serve(
     served.map_err(|error| Failure::because("the server ended", &error))?;
     info!("stopped");
     Ok(ExitCode::Ok)
+}
+
+/// Raises the limit on file handles as far as the system lets us; answers with it.
+fn raise_handles() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let reached = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(error) => {
+            warn!(%error, "the limit on file handles stays what it is");
+            limit.current
+        }
+    };
+    reached.map_or(usize::MAX, |handles| {
+        usize::try_from(handles).unwrap_or(usize::MAX)
+    })
 }
 
 /// What to do with a new installation.

@@ -20,11 +20,12 @@ pub const WAIT_MAX: Duration = Duration::from_mins(1);
 /// How long a connection may go on after the server was told to stop.
 pub const DRAIN: Duration = Duration::from_secs(10);
 
-/// How many connections may be open at once. Each costs some tens of KiB and a file handle.
-pub const CONNECTIONS_MAX: usize = 4096;
+/// How many connections may be open at once: room for everybody beside ten thousand that say nothing.
+/// An idle one costs about 20 KiB and a file handle, and is closed after [`HEADER_READ`].
+pub const CONNECTIONS_MAX: usize = 16 * 1024;
 
 /// How many of them may come from one address: room for a busy service behind one address, and no
-/// more than a quarter of all.
+/// more than a small part of all.
 pub const CONNECTIONS_PER_ADDRESS_MAX: usize = 1024;
 
 /// The largest head of a request, in bytes. Cookies and tokens of ours are below 200 bytes.

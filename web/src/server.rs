@@ -57,8 +57,8 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let stopping = state.stopping.clone();
+    let gate = Gate::new(state.config.connections_max);
     let router = router(state);
-    let gate = Gate::new();
     loop {
         let (stream, peer) = tokio::select! {
             () = shutdown.cancelled() => break,
@@ -141,6 +141,7 @@ async fn connection(
 
 /// Counts connections, in all and per address.
 struct Gate {
+    all: u32,
     places: Arc<Semaphore>,
     per_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
@@ -153,9 +154,11 @@ struct Place {
 }
 
 impl Gate {
-    fn new() -> Self {
+    fn new(connections_max: usize) -> Self {
+        let connections_max = connections_max.clamp(1, limits::CONNECTIONS_MAX);
         Self {
-            places: Arc::new(Semaphore::new(limits::CONNECTIONS_MAX)),
+            all: u32::try_from(connections_max).unwrap_or(u32::MAX),
+            places: Arc::new(Semaphore::new(connections_max)),
             per_address: Arc::default(),
         }
     }
@@ -179,9 +182,8 @@ impl Gate {
     }
 
     async fn empty(&self) {
-        let all = u32::try_from(limits::CONNECTIONS_MAX).unwrap_or(u32::MAX);
         // Fails only when the semaphore is closed, which nothing does.
-        let _ = self.places.acquire_many(all).await;
+        let _ = self.places.acquire_many(self.all).await;
     }
 }
 

@@ -27,6 +27,9 @@ pub struct WebConfig {
     /// How many requests one principal may make in a second, sustained; four times as many in a
     /// burst.
     pub requests_per_second: NonZeroU32,
+    /// How many connections may be open at once: as many as there are file handles for, and at most
+    /// [`limits::CONNECTIONS_MAX`].
+    pub connections_max: usize,
 }
 
 impl Default for WebConfig {
@@ -35,6 +38,7 @@ impl Default for WebConfig {
             public_url: None,
             proxy_hops: 0,
             requests_per_second: limits::PRINCIPAL_PER_SECOND,
+            connections_max: limits::CONNECTIONS_MAX,
         }
     }
 }

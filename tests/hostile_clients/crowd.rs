@@ -1,0 +1,134 @@
+//! A crowd that means harm: thousands that say nothing, hundreds that say it slowly, and an agent that
+//! sends all it can.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::raw::connect_from;
+use crate::server::Server;
+
+/// Connections that say nothing, where the machine has handles for them.
+const IDLE: usize = 10_000;
+
+/// How many come from one address: no more than the server lets in from one.
+const PER_ADDRESS: usize = 1000;
+
+/// Connections that send a head or a body byte by byte.
+const SLOW: usize = 200;
+
+/// Handles that everything else needs.
+const SPARE: usize = 500;
+
+/// Connections of the agent that floods.
+const FLOODS: usize = 3;
+
+/// Everybody in it; gone when dropped.
+pub(crate) struct Crowd {
+    idle: Vec<TcpStream>,
+    wished: usize,
+    others: JoinSet<()>,
+    stop: Arc<AtomicBool>,
+    sent: Arc<AtomicUsize>,
+}
+
+impl Crowd {
+    pub(crate) async fn gather(server: &Server) -> Self {
+        let mut crowd = Self {
+            idle: Vec::new(),
+            wished: IDLE.min(server.handles.saturating_sub(SPARE + SLOW + FLOODS)),
+            others: JoinSet::new(),
+            stop: Arc::default(),
+            sent: Arc::default(),
+        };
+        let mut opening = JoinSet::new();
+        for number in 0..crowd.wished {
+            // All of 127.0.0.0/8 is this machine.
+            let from = Ipv4Addr::new(127, 0, 1, u8::try_from(number / PER_ADDRESS).unwrap_or(0));
+            opening.spawn(connect_from(from, server.address));
+            if 64 <= opening.len() {
+                crowd
+                    .idle
+                    .extend(opening.join_next().await.and_then(Result::ok).flatten());
+            }
+        }
+        while let Some(opened) = opening.join_next().await {
+            crowd.idle.extend(opened.ok().flatten());
+        }
+        crowd.dribble(server);
+        crowd.flood(server);
+        crowd
+    }
+
+    /// Heads and bodies, byte by byte.
+    fn dribble(&mut self, server: &Server) {
+        for number in 0..SLOW {
+            let mut first = "POST /v1/actions HTTP/1.1\r\nhost: x\r\n".to_owned();
+            if number % 2 == 0 {
+                first = format!(
+                    "{first}authorization: Bearer {}\r\ncontent-type: application/json\r\n\
+                     content-length: 100000\r\n\r\n{{",
+                    server.agent
+                );
+            }
+            let (address, stop) = (server.address, Arc::clone(&self.stop));
+            self.others.spawn(async move {
+                let Some(mut stream) = connect_from(Ipv4Addr::new(127, 0, 2, 1), address).await
+                else {
+                    return;
+                };
+                let mut piece = first.as_bytes();
+                while !stop.load(Ordering::Relaxed) && stream.write_all(piece).await.is_ok() {
+                    piece = b"x";
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+            });
+        }
+    }
+
+    /// An agent that submits without a pause, from a few connections.
+    fn flood(&mut self, server: &Server) {
+        for number in 0..FLOODS {
+            let url = format!("http://{}/v1/actions", server.address);
+            let (agent, stop) = (server.agent.clone(), Arc::clone(&self.stop));
+            let sent = Arc::clone(&self.sent);
+            self.others.spawn(async move {
+                let client = reqwest::Client::new();
+                let mut amount = number;
+                while !stop.load(Ordering::Relaxed) {
+                    amount += FLOODS;
+                    let request = client.post(&url).bearer_auth(&agent);
+                    let body = format!("{{\"tool\":\"pay\",\"args\":{{\"amount\":{amount}}}}}");
+                    let request = request
+                        .header("content-type", "application/json")
+                        .body(body);
+                    // Served or refused, as the server likes.
+                    drop(request.send().await);
+                    sent.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+
+    /// What it is made of.
+    pub(crate) fn words(&self) -> String {
+        format!(
+            "{} of {} idle connections, {SLOW} slow ones, and {} requests of one agent",
+            self.idle.len(),
+            self.wished,
+            self.sent.load(Ordering::Relaxed)
+        )
+    }
+
+    /// Sends everybody home.
+    pub(crate) async fn leave(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.idle.clear();
+        self.others.shutdown().await;
+    }
+}
