@@ -158,7 +158,7 @@ async fn i21_deep_and_huge_json_is_refused_before_it_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn incident_31_a_hundred_copies_of_one_submission_at_once_make_one_action() {
+async fn i04_a_hundred_copies_of_one_submission_at_once_make_one_action() {
     let server = Server::start();
     let client = reqwest::Client::new();
     let body = json!({ "tool": "pay", "args": { "amount": 5 } }).to_string();
