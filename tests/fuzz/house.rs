@@ -145,6 +145,7 @@ impl House {
             labels: BTreeMap::new(),
             expires_in: None,
             request_key: None,
+            not_before: None,
         };
         let submitted = self
             .runtime
