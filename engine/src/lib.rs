@@ -20,6 +20,7 @@ pub mod incarnation;
 pub mod limits;
 mod scheduler;
 mod store;
+mod sync;
 pub mod target;
 pub mod time;
 pub mod tool;

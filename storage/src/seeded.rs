@@ -93,6 +93,8 @@ bugs! {
     CsvRaw = "csv_raw",
     /// What came back from a target is kept with our credential in it.
     SecretInError = "secret_in_error",
+    /// A worker whose lease went to another may still report.
+    StaleLeaseAccepted = "stale_lease_accepted",
     /// A name is resolved once to be checked, and again to be called.
     ResolveTwice = "resolve_twice",
     /// The token of a form is not compared with that of the session.

@@ -3,13 +3,12 @@
 //! Approved actions have a lane of their own, so that none of them waits behind new submissions. A
 //! full lane is no loss: the entry is in the open index, and the scheduler is told to look there.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use tokio::sync::{Notify, mpsc};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use crate::action::{Action, ActionId, Status};
 use crate::store::index::{NEVER, OpenKey, RemindKey};
+use crate::sync::{AtomicBool, AtomicI64, Mutex, Notify, mpsc};
 use crate::time::Timestamp;
 
 /// What a lane holds before it falls back to the index. Larger than a burst between two turns of

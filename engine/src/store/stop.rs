@@ -1,8 +1,8 @@
 //! The end of taking and sending (invariant I22).
 
-use std::sync::OnceLock;
-
 use tokio_util::sync::CancellationToken;
+
+use crate::sync::OnceLock;
 
 /// Set once and never taken back.
 #[derive(Default)]

@@ -1,17 +1,23 @@
 //! Who waits for a change of one action. A change wakes nobody else.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use holdpoint_storage::Version;
-use tokio::sync::watch;
 
 use crate::action::ActionId;
 use crate::seeded::Bug;
+use crate::sync::{Mutex, MutexGuard, watch};
 
 const SHARDS: usize = 32;
 
-type Shard = HashMap<ActionId, watch::Sender<Version>>;
+type Shard = HashMap<ActionId, Place>;
+
+/// Where those who wait for one action are woken; there for as long as there are any.
+struct Place {
+    wake: watch::Sender<Version>,
+    waiting: usize,
+}
 
 /// Everybody who waits, by action.
 pub(crate) struct Waiters {
@@ -36,11 +42,15 @@ pub(crate) struct Waiter<'a> {
 impl Waiters {
     /// Begins to wait. Look at the action after this, not before: a change in between is not missed.
     pub(crate) fn register(&self, id: ActionId) -> Waiter<'_> {
-        let changed = self
-            .shard(id)
-            .entry(id)
-            .or_insert_with(|| watch::Sender::new(0))
-            .subscribe();
+        let changed = {
+            let mut shard = self.shard(id);
+            let place = shard.entry(id).or_insert_with(|| Place {
+                wake: watch::Sender::new(0),
+                waiting: 0,
+            });
+            place.waiting += 1;
+            place.wake.subscribe()
+        };
         Waiter {
             waiters: self,
             id,
@@ -50,8 +60,8 @@ impl Waiters {
 
     /// Wakes whoever waits for this action, after its change is durable.
     pub(crate) fn wake(&self, id: ActionId, version: Version) {
-        if let Some(sender) = self.shard(id).get(&id) {
-            sender.send_replace(version);
+        if let Some(place) = self.shard(id).get(&id) {
+            place.wake.send_replace(version);
         }
     }
 
@@ -80,11 +90,11 @@ impl Waiter<'_> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let mut shard = self.waiters.shard(self.id);
-        if shard
-            .get(&self.id)
-            .is_some_and(|sender| sender.receiver_count() <= 1)
-        {
-            shard.remove(&self.id);
+        if let Some(place) = shard.get_mut(&self.id) {
+            place.waiting -= 1;
+            if place.waiting == 0 {
+                shard.remove(&self.id);
+            }
         }
     }
 }

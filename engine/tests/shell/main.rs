@@ -1,6 +1,7 @@
 //! The engine from its façade to a real shop on loopback.
 
 mod approved;
+mod bytes;
 mod care;
 mod copies;
 mod crowds;

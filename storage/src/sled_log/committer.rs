@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use metrics::{counter, histogram};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tracing::{error, warn};
 
 use super::fault::Fault;
@@ -19,6 +19,7 @@ use super::group::{Group, Refusal, Tails, Write};
 use super::keys::Tip;
 use super::mark::Mark;
 use super::store::Store;
+use super::sync::mpsc;
 use super::view::View;
 use super::waker::Waker;
 use crate::batch::Batch;

@@ -26,6 +26,7 @@ mod open;
 mod origin;
 mod scan;
 mod store;
+mod sync;
 mod tree;
 mod values;
 mod view;
@@ -39,13 +40,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::committer::{Committer, Counters, GROUP_MAX, Request, Work};
 pub use self::fault::OPENING_THREAD;
 use self::folder::{Folder, Purpose};
 use self::group::Tails;
 use self::open::Opened;
+use self::sync::mpsc;
 use self::view::View;
 use self::waker::Waker;
 use crate::batch::Batch;

@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use sled::IVec;
 
@@ -20,6 +20,7 @@ use super::fault::{Fault, closed, guarded, place};
 use super::keys::{self, CHUNK, StreamChunk};
 use super::scan;
 use super::store::Store;
+use super::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::values::{self, ValueError};
 use crate::chain::Head;
 use crate::codec;
