@@ -107,6 +107,10 @@ bugs! {
     LimitCheckedAfterParse = "limit_checked_after_parse",
     /// A failed write does not stop the log.
     GoOnAfterEio = "go_on_after_eio",
+    /// A request that is delivered twice starts two actions.
+    WebhookReplayAccepted = "webhook_replay_accepted",
+    /// The time for which a target keeps a key is counted from the last send.
+    KeyretentionFromLastSend = "keyretention_from_last_send",
     /// A change between looking and waiting wakes nobody.
     LostWakeup = "lost_wakeup",
     /// A copy of a log is started as if it were the log.

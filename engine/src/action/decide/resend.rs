@@ -12,6 +12,7 @@ use crate::action::command::{AttemptOutcome, Revalidation};
 use crate::action::{Action, Attempt, Event, Phase, Refusal, Resend};
 use crate::canon::CanonicalJson;
 use crate::limits::RESENDS_MAX;
+use crate::seeded::Bug;
 use crate::time::Timestamp;
 
 /// The plan to send again; none where that is not possible (any more), so that a person is asked.
@@ -47,10 +48,12 @@ fn fits(action: &Action, at: Timestamp) -> Result<Timestamp, &'static str> {
     let kept_ms = action
         .key_kept_ms
         .ok_or("it is not known that the target keeps keys")?;
-    let first = action
-        .attempts
-        .first()
-        .ok_or("nothing was sent that could be sent again")?;
+    let first = if Bug::KeyretentionFromLastSend.is_on() {
+        action.attempts.last()
+    } else {
+        action.attempts.first()
+    };
+    let first = first.ok_or("nothing was sent that could be sent again")?;
     let kept_until = first.started_at.plus_ms(kept_ms);
     let terms = &action.proposal.terms;
     // Later, a copy that waited somewhere would meet a target that has forgotten the key.

@@ -14,6 +14,7 @@ use crate::action::{Action, ActionId};
 use crate::canon::{CanonicalJson, Digest};
 use crate::engine::{Engine, SubmitError};
 use crate::identity::Principal;
+use crate::seeded::Bug;
 use crate::time::Timestamp;
 
 /// The keys of a submission, as claims.
@@ -104,6 +105,9 @@ impl Keys {
 
     /// Every claim of an action that is taken on.
     pub(super) fn claims(&self, id: ActionId) -> Vec<Claim> {
+        if Bug::WebhookReplayAccepted.is_on() {
+            return Vec::new();
+        }
         let intent = self.intent.as_ref().map(|key| claim(key, self.args, id));
         self.request_claim(id).into_iter().chain(intent).collect()
     }
