@@ -41,6 +41,10 @@ impl Work {
         worker: &Worker,
         lease_ms: Option<u64>,
     ) -> Result<Pulled, CommitError> {
+        if self.store.pause.is_paused() {
+            // Resuming wakes everybody who waits.
+            return Ok(Pulled::Nothing { next: NEVER });
+        }
         let now = self.store.time.now();
         let mut above: HashMap<&str, Vec<u8>> = HashMap::new();
         loop {

@@ -184,6 +184,7 @@ impl Store {
                 .unwrap_or_else(PoisonError::into_inner) = now.clone();
             // What became due in the meantime is in the open index.
             store.inbox.look_again();
+            store.board.wake_all();
             Ok(now)
         });
         match task.await {

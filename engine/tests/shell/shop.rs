@@ -253,6 +253,10 @@ pub(crate) fn tools(shop: SocketAddr) -> Value {
             "safetyClass": "idempotent",
             "execute": { "http": { "get": format!("{base}/orders/{{order_id}}") } },
         },
+        "keeps_keys": {
+            "safetyClass": "write-once-checkable", "execute": execute, "requestLifetime": "0s",
+            "keyRetention": "1h",
+        },
         "pulled": { "safetyClass": "write-once-checkable" },
         "own_tenant": {
             "safetyClass": "irreversible", "identity": "caller.tenant == args.tenant",

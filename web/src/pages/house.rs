@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use holdpoint_engine::action::{ActionId, PrincipalKind};
-use holdpoint_engine::engine::{Engine, Options, Submission, Submitted};
+use holdpoint_engine::engine::{ClaimWish, Engine, Options, Submission, Submitted, WorkOutcome};
 use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret};
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::MemoryLog;
@@ -22,7 +22,8 @@ const TOOLS: &str = r#"{ "tools": { "issue_refund": {
     "safetyClass": "approval-bound",
     "summary": "Refund {amount_minor|money:currency} to order {order_id}",
     "idempotencyKey": "refund:{order_id}",
-    "approval": { "required": 1, "groups": ["finance"], "hold": "1h" } } } }"#;
+    "approval": { "required": 1, "groups": ["finance"], "hold": "1h" } },
+  "close_account": { "safetyClass": "irreversible", "summary": "Close account {id}" } } }"#;
 pub(super) const PASSWORD: &str = "correct horse battery";
 
 /// A browser with its cookies.
@@ -111,11 +112,17 @@ impl House {
             ("ada", vec!["finance"]),
             ("bob", vec!["finance"]),
             ("olga", vec![]),
+            ("oscar", vec![]),
         ] {
+            let role = if name == "oscar" {
+                Role::Operator
+            } else {
+                Role::Approver
+            };
             let new = NewPerson {
                 email: format!("{name}@example.com"),
                 name: name.to_owned(),
-                roles: BTreeSet::from([Role::Approver]),
+                roles: BTreeSet::from([role]),
                 groups: groups.into_iter().map(str::to_owned).collect(),
                 password: Some(Secret::new(PASSWORD)),
                 ..NewPerson::default()
@@ -145,6 +152,47 @@ impl House {
             .await;
         assert_eq!(page.location, "/queue", "{}", page.text);
         browser
+    }
+
+    /// A call that olga asked for, and whose worker does not know what became of it.
+    pub(super) async fn doubt(&self) -> ActionId {
+        let identity = self.engine.identity();
+        let owner = identity.person_by_email("olga@example.com").expect("olga");
+        let new = NewKey {
+            name: "worker".into(),
+            kind: PrincipalKind::Service,
+            owner: owner.id,
+            scopes: BTreeSet::from(["work:*".to_owned()]),
+            attributes: std::collections::BTreeMap::new(),
+            expires_at: None,
+        };
+        let (_, key) = identity.create_key("test", new).await.expect("a key");
+        let by = identity.authenticate_key(key.expose()).await;
+        let by = by.expect("the key");
+        let submission = Submission {
+            tool: "close_account".into(),
+            args: json!({ "id": "77" }),
+            reason: None,
+            labels: std::collections::BTreeMap::new(),
+            expires_in: None,
+            not_before: None,
+            request_key: None,
+        };
+        let submitted = self.engine.submit(&by, submission).await;
+        assert!(submitted.is_ok(), "{submitted:?}");
+        let wish = ClaimWish {
+            tools: vec!["close_account".to_owned()],
+            lease: None,
+            wait: std::time::Duration::from_secs(10),
+        };
+        let work = self.engine.claim(&by, wish).await.expect("a claim");
+        let work = work.expect("work");
+        let outcome = WorkOutcome::Unknown("the line <b>broke</b>".to_owned());
+        let done = self
+            .engine
+            .complete(&by, work.id, work.epoch, outcome)
+            .await;
+        done.expect("reported").action.id
     }
 
     /// A refund that an agent of olga's asks for.

@@ -18,6 +18,8 @@ mod history;
 mod house;
 mod list;
 mod outcomes;
+#[cfg(test)]
+mod outcomes_test;
 mod query;
 mod queue;
 #[cfg(test)]

@@ -47,13 +47,13 @@ async fn i15_a_key_with_another_request_is_a_conflict_never_a_replay() {
     let body = world.refund();
     let first = submit(&world, &["k1"], &body).await.json();
     let mut other = body.clone();
-    other["reason"] = json!("another");
+    other["reason"] = json!("zebra");
     let answer = submit(&world, &["k1"], &other).await;
     assert_eq!(answer.problem(), (422, "key_reused".into()));
     // Where it differs, never what either of them says.
     assert_eq!(answer.json()["errors"][0]["pointer"], "/reason");
     assert_eq!(answer.json()["errors"][1], Value::Null);
-    assert!(!answer.text.contains("another"), "{}", answer.text);
+    assert!(!answer.text.contains("zebra"), "{}", answer.text);
     let mut later = body.clone();
     later["expires_in"] = json!("1h");
     let answer = submit(&world, &["k1"], &later).await;
@@ -114,4 +114,56 @@ async fn i13_arguments_come_back_as_their_canonical_bytes() {
         "{}",
         answer.text
     );
+}
+
+#[tokio::test]
+async fn when_it_may_run_is_part_of_the_request_and_of_the_answer() {
+    let world = World::new().await;
+    let mut body = world.refund();
+    body["not_before"] = json!("soon");
+    let answer = submit(&world, &["k1"], &body).await;
+    assert_eq!(answer.problem(), (422, "invalid_request".into()));
+    assert_eq!(answer.json()["errors"][0]["pointer"], "/not_before");
+    body["not_before"] = json!("1999-12-31T23:00:00+01:00");
+    let answer = submit(&world, &["k2"], &body).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    assert_eq!(answer.json()["not_before"], "1999-12-31T22:00:00.000Z");
+}
+
+#[tokio::test]
+async fn an_idempotent_tool_says_so_while_paused() {
+    let world = World::new().await;
+    let reason = json!({ "reason": "an incident" });
+    let paused = world.post("operator", "/v1/pause", &reason).await;
+    assert_eq!(paused.json()["paused"], true, "{}", paused.text);
+    let body = json!({"tool": "lookup", "args": {}});
+    let answer = world.post("service", "/v1/actions", &body).await;
+    assert_eq!(answer.problem(), (503, "paused".into()));
+    assert_eq!(answer.header("retry-after"), "30");
+    assert_eq!(world.get("operator", "/readyz").await.status, 200);
+    let resumed = world.post("admin", "/v1/resume", &json!({})).await;
+    assert_eq!(resumed.json()["paused"], false, "{}", resumed.text);
+    assert_eq!(
+        world.post("service", "/v1/actions", &body).await.status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn incident_31_a_client_may_present_an_id_and_never_a_state() {
+    let world = World::new().await;
+    for (member, value) in [
+        ("status", json!("approved")),
+        ("approval", json!({ "votes": [] })),
+        ("votes", json!([{ "person": "per_1", "vote": "approve" }])),
+    ] {
+        let mut body = world.refund();
+        body[member] = value;
+        let answer = submit(&world, &[], &body).await;
+        assert_eq!(
+            answer.problem(),
+            (422, "invalid_request".into()),
+            "{member}"
+        );
+    }
 }

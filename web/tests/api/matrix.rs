@@ -173,6 +173,8 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
         ("POST", "/v1/keys") => {
             Some(json!({"name": "n", "kind": "service", "owner": world.ids["owner"]}))
         }
+        ("POST", "/v1/pause") => Some(json!({"reason": "an incident"})),
+        ("POST", "/v1/resume") => Some(json!({})),
         ("POST", "/v1/keys/{id}/revoke") => Some(json!({"reason": "lost"})),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! Sending the same call again, to a target that keeps keys (`docs/adr/0005-resends.md`).
+//! Sending the same call again, to a target that keeps keys (`docs/adr/0008-resends.md`).
 //!
 //! * Only while the outcome is unknown, and only after the source of truth, where there is one,
 //!   could not tell.

@@ -157,7 +157,16 @@ pub(super) fn status_note(phase: &Phase, names: &Names) -> Option<Shown> {
         ))),
         Phase::ReplanRequired { message } => Some(Shown::block(message)),
         Phase::Unknown {
-            next_check: None, ..
+            next_check: None,
+            next_resend: Some(_),
+            ..
+        } => Some(Shown::line(
+            "The same call is sent again with the same key by itself: the target keeps keys.",
+        )),
+        Phase::Unknown {
+            next_check: None,
+            next_resend: None,
+            ..
         } => Some(Shown::line(
             "The target gives no answer that can be relied on. A person must settle it.",
         )),

@@ -48,6 +48,7 @@ pub(in crate::pages) struct ActionPage {
     updated: When,
     deadline: Option<When>,
     is_open_for_votes: bool,
+    not_before: Option<When>,
     hold: Option<When>,
     hold_words: Option<String>,
     run_at: Option<When>,
@@ -181,6 +182,7 @@ impl ActionPage {
             updated: When::new(action.updated_at, now),
             deadline: action.deadline().map(|deadline| When::new(deadline, now)),
             is_open_for_votes: action.phase == Phase::Staged,
+            not_before: action.not_before.map(|moment| When::new(moment, now)),
             hold,
             hold_words: (0 < hold_ms)
                 .then(|| span_words(std::time::Duration::from_millis(hold_ms))),
