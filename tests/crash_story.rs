@@ -3,7 +3,7 @@
 //! The server is the real program, `holdpoint serve`, on the example's folder. The shop is told to
 //! forget its idempotency keys, so that nobody but the engine can prevent a second refund.
 //!
-//! `HOLDPOINT_KILLS` sets how often it is killed (50), `HOLDPOINT_SEED` replays the choices of a run:
+//! `HOLDPOINT_KILLS` sets how often it is killed (100), `HOLDPOINT_SEED` replays the choices of a run:
 //! moments, switches and changes of orders. What the operating system does in between stays its own.
 
 #[path = "crash/clerk.rs"]
@@ -23,6 +23,8 @@ mod server;
 mod setup;
 #[path = "../examples/refunds/shop/mod.rs"]
 mod shop;
+#[path = "crash/worker.rs"]
+mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,19 +34,22 @@ use std::time::Duration;
 use clerk::{Acknowledged, Clerk};
 use client::{Client, FINAL, Failure};
 use random::Random;
-use serde_json::json;
+use serde_json::{Value, json};
 use server::Server;
 use setup::Folder;
 use shop::Shop;
+use worker::Worker;
 
 /// How many clients submit and approve at the same time.
 const CLERKS: u64 = 3;
+/// How many services pull work at the same time.
+const WORKERS: u64 = 2;
 
 /// I1 I2 I5 I6 I23 I25: P1 and P2 at random moments of the whole story.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i05_killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_called_twice()
 -> Result<(), Failure> {
-    let kills = read_variable("HOLDPOINT_KILLS")?.unwrap_or(50);
+    let kills = read_variable("HOLDPOINT_KILLS")?.unwrap_or(100);
     let seed = match read_variable("HOLDPOINT_SEED")? {
         Some(seed) => seed,
         None => Random::fresh_seed()?,
@@ -67,6 +72,13 @@ async fn i05_killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_ca
         let clerk = Clerk::sign_in(number, &client, &server.cast()?, &shop, random).await?;
         clerks.push(tokio::spawn(clerk.work(Arc::clone(&stop))));
     }
+    let rest = Arc::new(AtomicBool::new(false));
+    let mut workers = Vec::new();
+    for _ in 0..WORKERS {
+        let (key, token) = (server.worker_key.clone(), folder.shop_token()?);
+        let worker = Worker::new(client.clone(), key, shop_address, token)?;
+        workers.push(tokio::spawn(worker.work(Arc::clone(&rest))));
+    }
     for _ in 0..kills {
         // One time in four while it starts, which is when it recovers from the kill before.
         if random.below(4) > 0 {
@@ -85,75 +97,96 @@ async fn i05_killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_ca
     for clerk in clerks {
         acknowledged.extend(clerk.await??);
     }
-    println!("{} refunds were acknowledged", acknowledged.len());
-    check(&client, &server, &shop, &acknowledged).await?;
+    let wrong = check(&client, &server, &shop, &acknowledged).await?;
+    rest.store(true, Ordering::SeqCst);
+    let mut given = 0;
+    for worker in workers {
+        given += worker.await??;
+    }
+    // A start that was refused has ended the test before it came here.
+    println!(
+        "{kills} kills, {} actions acknowledged, {given} given to workers; \
+         lost {}, done twice {}, starts refused 0, starts slower than 5 s {}",
+        acknowledged.len(),
+        wrong.lost.len(),
+        wrong.twice.len(),
+        server.slow_starts,
+    );
     println!("{:#?}", happened(&client, &server).await?);
+    assert!(
+        wrong.lost.is_empty() && wrong.twice.is_empty(),
+        "{wrong:#?}"
+    );
+    assert!(given != 0, "no worker was ever given anything");
     Ok(())
 }
 
-/// Everything that must be true once it is quiet.
+/// What must not be.
+#[derive(Debug, Default)]
+struct Wrong {
+    /// Acknowledged, and not there, or not as it was acknowledged.
+    lost: Vec<String>,
+    /// Called or done more often than the record says, or without one.
+    twice: Vec<String>,
+}
+
+/// Looks for all that must be true once it is quiet.
 async fn check(
     client: &Client,
     server: &Server,
     shop: &Shop,
     acknowledged: &[Acknowledged],
-) -> Result<(), Failure> {
+) -> Result<Wrong, Failure> {
     let cast = server.cast()?;
     let ada = client.sign_in(&cast.ada.email, &cast.ada.password).await?;
-    assert!(!acknowledged.is_empty(), "no refund was ever acknowledged");
+    assert!(!acknowledged.is_empty(), "nothing was ever acknowledged");
+    let mut wrong = Wrong::default();
     for entry in acknowledged {
         let action = client.wait_for(&ada, &entry.id, &FINAL).await?;
-        assert_eq!(
-            action["args"], entry.args,
-            "{} is not what was submitted",
-            entry.id
-        );
-        for person in &entry.voted {
-            let votes = action["approval"]["votes"].as_array();
-            let found = votes
-                .into_iter()
-                .flatten()
-                .filter(|vote| vote["name"] == json!(person));
-            assert_eq!(
-                found.count(),
-                1,
-                "the vote of {person} on {} in {action}",
-                entry.id
-            );
-        }
+        let votes = action["approval"]["votes"].as_array();
+        let votes_of = |person: &String| {
+            let votes = votes.into_iter().flatten();
+            votes.filter(|vote| vote["name"] == json!(person)).count()
+        };
         let status = action["status"].as_str().unwrap_or_default();
-        assert!(
-            ["succeeded", "replan_required"].contains(&status),
-            "{action}"
-        );
+        if action["args"] != entry.args
+            || entry.voted.iter().any(|person| votes_of(person) != 1)
+            || !["succeeded", "replan_required"].contains(&status)
+        {
+            wrong.lost.push(format!("{entry:?} is {action}"));
+        }
         let key = action["idempotency_key"].as_str().unwrap_or_default();
         let books = shop.ledger.read();
         let calls = books.calls.get(key).copied().unwrap_or(0);
         let effects = books.effects(key);
-        assert!(calls <= 1, "the shop was called {calls} times for {action}");
-        assert_eq!(
-            effects,
-            usize::from(status == "succeeded"),
-            "refunds made for {action}"
-        );
+        if 1 < calls || effects != usize::from(status == "succeeded") {
+            wrong
+                .twice
+                .push(format!("{calls} calls and {effects} effects of {action}"));
+        }
     }
     // What was sent twice was taken once, and nothing is there that nobody asked for.
     let ids: BTreeSet<_> = acknowledged.iter().map(|entry| &entry.id).collect();
-    assert_eq!(
-        ids.len(),
-        acknowledged.len(),
-        "two submissions share an action"
-    );
-    let refunds = shop.ledger.read().refunds;
-    let keys: BTreeSet<_> = refunds.iter().map(|refund| &refund.key).collect();
-    assert_eq!(keys.len(), refunds.len(), "a key has two refunds");
+    if ids.len() != acknowledged.len() {
+        wrong
+            .lost
+            .push("two submissions share an action".to_owned());
+    }
+    let books = shop.ledger.read();
+    let refunds = books.refunds.iter().map(|refund| &refund.key);
+    let keys: Vec<_> = refunds
+        .chain(books.notes.iter().map(|note| &note.key))
+        .collect();
+    let different: BTreeSet<_> = keys.iter().collect();
     let succeeded = count(client, &ada, "succeeded").await?;
-    assert_eq!(
-        succeeded,
-        refunds.len(),
-        "refunds at the shop against actions that succeeded"
-    );
-    Ok(())
+    if different.len() != keys.len() || succeeded != keys.len() {
+        wrong.twice.push(format!(
+            "{} effects at the shop under {} keys, {succeeded} actions succeeded",
+            keys.len(),
+            different.len()
+        ));
+    }
+    Ok(wrong)
 }
 
 /// How often each kind of event happened, for whoever reads the output: a run in which nothing was
@@ -203,6 +236,9 @@ async fn count(client: &Client, token: &str, status: &str) -> Result<usize, Fail
 
 async fn open_shop(folder: &Folder, address: std::net::SocketAddr) -> Result<Shop, Failure> {
     folder.write_tools(address)?;
+    let mut tools: Value = serde_json::from_slice(&std::fs::read(folder.tools())?)?;
+    tools["tools"][worker::TOOL] = worker::definition(address);
+    std::fs::write(folder.tools(), tools.to_string())?;
     let shop = Shop::open(folder.books(), &folder.shop_token()?, Vec::new())?;
     shop.switches.forget_keys(true);
     let listener = tokio::net::TcpListener::bind(address).await?;

@@ -11,11 +11,11 @@ mod client;
 #[expect(dead_code, reason = "the example uses more of it")]
 #[path = "../examples/refunds/house.rs"]
 mod house;
-#[expect(dead_code, reason = "the tests of the store use more of it")]
 #[path = "preload/library.rs"]
 mod library;
 #[path = "disk/program.rs"]
 mod program;
+#[expect(dead_code, reason = "the example uses more of it")]
 #[path = "../examples/refunds/setup.rs"]
 mod setup;
 #[expect(dead_code, reason = "the example uses more of it")]

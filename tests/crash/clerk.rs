@@ -1,15 +1,16 @@
-//! A client that submits refunds, has them approved, and keeps every acknowledgement.
+//! A client that submits refunds and parcels, has refunds approved, and keeps every acknowledgement.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::{Client, Failure, Reply, refund};
 use crate::random::Random;
 use crate::setup::Cast;
 use crate::shop::{Order, Shop};
+use crate::worker;
 
 /// The numbers of the orders of one clerk; more than any run gets through.
 const ORDERS: u64 = 1_000_000;
@@ -77,6 +78,9 @@ impl Clerk {
                 break;
             }
             acknowledged.push(self.one(number).await?);
+            if number % 3 == 0 {
+                acknowledged.push(self.parcel(number).await?);
+            }
         }
         Ok(acknowledged)
     }
@@ -118,6 +122,22 @@ impl Clerk {
             }
         }
         Ok(entry)
+    }
+
+    /// Has the parcel of an order packed, by whoever pulls that work.
+    async fn parcel(&self, number: u64) -> Result<Acknowledged, Failure> {
+        let body = json!({ "tool": worker::TOOL, "args": { "order_id": number.to_string() } });
+        let key = format!("parcel-{number}");
+        let (key, submitted) = (&key, &body);
+        let submit = |client: Client, cast: Cast| async move {
+            client.submit(&cast.checkout_key, key, submitted).await
+        };
+        let taken = self.until(submit).await?;
+        Ok(Acknowledged {
+            id: taken.text("/id").to_owned(),
+            args: body["args"].clone(),
+            voted: Vec::new(),
+        })
     }
 
     /// Sends a request again and again until it is answered for good, as a careful client does.

@@ -1,23 +1,36 @@
 //! The server as a process of its own.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use holdpoint_engine::action::PrincipalKind;
+use holdpoint_engine::identity::NewKey;
+
 use crate::client::{Client, Failure};
 use crate::house;
 use crate::setup::{Cast, Folder};
+use crate::worker;
 
 /// How long a start may take before the test gives up.
 const START: Duration = Duration::from_mins(1);
+
+/// A start that takes longer is counted as slow.
+const SLOW: Duration = Duration::from_secs(5);
 
 /// The server, started again and again on one folder.
 pub(crate) struct Server {
     data: PathBuf,
     listen: SocketAddr,
     child: Child,
+    started: Instant,
+    /// How many starts took longer than [`SLOW`].
+    pub(crate) slow_starts: u32,
+    /// The key of whoever pulls work.
+    pub(crate) worker_key: String,
 }
 
 impl Server {
@@ -25,7 +38,17 @@ impl Server {
     pub(crate) async fn start(data: &Path, listen: SocketAddr) -> Result<Self, Failure> {
         let folder = Folder::open(data)?;
         let engine = house::open_engine(&folder).await?;
-        folder.cast(engine.identity()).await?;
+        let cast = folder.cast(engine.identity()).await?;
+        let owner = engine.identity().person_by_email(&cast.rita.email);
+        let key = NewKey {
+            name: "packer".to_owned(),
+            kind: PrincipalKind::Service,
+            owner: owner.ok_or("there is nobody to answer for the key")?.id,
+            scopes: BTreeSet::from([format!("work:{}", worker::TOOL)]),
+            attributes: BTreeMap::new(),
+            expires_at: None,
+        };
+        let (_, worker_key) = engine.identity().create_key("cli:test", key).await?;
         engine.shutdown(START).await;
         drop(engine);
         let child = spawn(data, listen)?;
@@ -33,12 +56,16 @@ impl Server {
             data: data.to_owned(),
             listen,
             child,
+            started: Instant::now(),
+            slow_starts: 0,
+            worker_key: worker_key.expose().to_owned(),
         })
     }
 
     /// Starts it again after [`Self::kill`].
     pub(crate) fn start_again(&mut self) -> Result<(), Failure> {
         self.child = spawn(&self.data, self.listen)?;
+        self.started = Instant::now();
         Ok(())
     }
 
@@ -58,6 +85,7 @@ impl Server {
             self.must_run()?;
             let ready = client.send("GET", "/readyz", &[], None).await;
             if ready.is_ok_and(|reply| reply.is_ok()) {
+                self.slow_starts += u32::from(SLOW < self.started.elapsed());
                 return Ok(());
             }
             if begun.elapsed() > START {
