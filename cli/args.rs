@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     actions, bench, check, classify, completions, doctor, events, export, import, init, key, login,
-    pause, serve, user, verify,
+    pause, serve, user, verify, webhooks,
 };
 use crate::exit_code;
 
@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// The keys of services and agents
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Who is told of events, and what was sent
+    #[command(subcommand)]
+    Webhooks(webhooks::WebhooksCommand),
     /// Propose actions, look at them and decide on them
     #[command(subcommand)]
     Actions(actions::ActionsCommand),

@@ -1,4 +1,4 @@
-//! What `user` and `key` have in common: they work on the data folder, or through a server.
+//! What `user`, `key` and `webhooks` have in common: they work on the data folder, or through a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub(crate) enum Admin {
         identity: Identity,
         /// Where people would reach a server on this folder.
         url: String,
+        /// The folder.
+        data: PathBuf,
     },
     /// Behind a server.
     Server(Client),
@@ -72,7 +74,12 @@ impl Admin {
         };
         let log = data::open(&settings.data.value, output)?;
         let identity = data::identity(&log).await?;
-        Ok(Self::Folder { log, identity, url })
+        Ok(Self::Folder {
+            log,
+            identity,
+            url,
+            data: settings.data.value,
+        })
     }
 
     /// Lets go of the folder.

@@ -17,6 +17,7 @@ pub(crate) mod pause;
 pub(crate) mod serve;
 pub(crate) mod user;
 pub(crate) mod verify;
+pub(crate) mod webhooks;
 
 use std::future::Future;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::Serve(args) => serve::run(&args, matches, output),
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),
+        Command::Webhooks(command) => block_on(webhooks::run(command, matches, output)),
         Command::Doctor(args) => block_on(doctor::run(args, matches, output)),
         Command::Pause(args) => block_on(pause::pause(args, output)),
         Command::Resume(args) => block_on(pause::resume(args, output)),

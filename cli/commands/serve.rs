@@ -1,12 +1,15 @@
 //! `holdpoint serve`: the log, the engine and the server, put together.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use holdpoint_engine::engine::{Engine, OpenError, Options};
+use holdpoint_engine::engine::{Engine, OpenError, Options, WebhookOptions};
+use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::Registry;
+use holdpoint_engine::webhook::SigningKey;
 use holdpoint_storage::EventLog;
 use holdpoint_web::{AppState, WebConfig};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -14,7 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::config::{self, PlaceArgs, ServingArgs, Settings};
 use crate::exit_code::ExitCode;
@@ -114,8 +117,17 @@ async fn serve(
     let listener = TcpListener::from_std(listener).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let tools = registry.len();
+    let url = match &settings.public_url.value {
+        Some(url) => url.to_string(),
+        None => format!("http://{address}"),
+    };
     let options = Options {
         confirm_restore,
+        webhooks: WebhookOptions {
+            key: signing_key(&settings.data.value),
+            public_url: Some(url.clone()),
+            notifier: None,
+        },
         ..settings.engine()
     };
     let engine = open_engine(&log, registry, options).await?;
@@ -127,10 +139,6 @@ async fn serve(
     };
     let state = AppState::new(engine.clone(), web, Some(metrics()?));
 
-    let url = match &settings.public_url.value {
-        Some(url) => url.to_string(),
-        None => format!("http://{address}"),
-    };
     // Before anybody is told that it serves: a stop that follows at once is a stop as well.
     let signals = Signals::new();
     info!(%address, url, tools, "serving");
@@ -170,6 +178,18 @@ fn raise_handles() -> usize {
     reached.map_or(usize::MAX, |handles| {
         usize::try_from(handles).unwrap_or(usize::MAX)
     })
+}
+
+/// The key of webhooks. Without it everything else works, and nobody is told.
+fn signing_key(data: &Path) -> Option<SigningKey> {
+    match SigningKey::open(data, &SystemEntropy) {
+        Ok(key) => Some(key),
+        Err(error) => {
+            let cause: &dyn std::error::Error = &error;
+            error!(error = cause, "no webhooks are sent: {error}");
+            None
+        }
+    }
 }
 
 /// What to do with a new installation.

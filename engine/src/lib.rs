@@ -9,7 +9,8 @@
 //! 4. The shell around the core: `store` (load, decide, append durably, then make known),
 //!    [`target`] (how the world is called, once), `scheduler` (what is due, and recovery).
 //! 5. [`incarnation`]: whether this is the log, or a copy of it.
-//! 6. [`engine`]: the façade that everything above talks to.
+//! 6. [`webhook`]: who wants to hear of events, and how they are told.
+//! 7. [`engine`]: the façade that everything above talks to.
 
 pub mod action;
 pub mod approval;
@@ -24,6 +25,7 @@ mod sync;
 pub mod target;
 pub mod time;
 pub mod tool;
+pub mod webhook;
 
 #[doc(hidden)]
 pub use holdpoint_storage::seeded;

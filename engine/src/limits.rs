@@ -239,5 +239,16 @@ pub const LINKS_PER_PERSON_MAX: usize = 8;
 /// attributes fit.
 pub const IDENTITY_RECORD_BYTES_MAX: usize = 256 * 1024;
 
+// --- webhooks --------------------------------------------------------------------------------
+
+/// The most webhook endpoints: each is a task, a connection at most, and a reader of the log.
+pub const WEBHOOK_ENDPOINTS_MAX: usize = 100;
+
+/// The most tools that one endpoint names; without any it hears of all.
+pub const WEBHOOK_TOOLS_MAX: usize = 100;
+
+/// Messages that people send by hand at once; each may take 15 s.
+pub const WEBHOOK_SENDS_BY_HAND_MAX: usize = 8;
+
 /// Records read at once while a stream is replayed.
 pub const REPLAY_PAGE: usize = 256;

@@ -6,3 +6,4 @@ mod people;
 mod story;
 mod support;
 mod usage;
+mod webhooks;

@@ -9,9 +9,11 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use holdpoint_engine::action::{Action, ActionId, PrincipalKind};
-use holdpoint_engine::engine::{Engine, Options, Submission, Submitted};
+use holdpoint_engine::engine::{Engine, Options, Submission, Submitted, WebhookOptions};
 use holdpoint_engine::identity::{NewKey, NewPerson, Principal, Role, Secret};
+use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_engine::webhook::{EndpointId, NewEndpoint, SigningKey};
 use holdpoint_storage::MemoryLog;
 use holdpoint_web::{AppState, WebConfig};
 use serde_json::{Value, json};
@@ -103,6 +105,8 @@ pub(crate) struct House {
     pub(crate) engine: Engine,
     service: Principal,
     agent: Principal,
+    /// An endpoint of the administrator that fails.
+    pub(crate) webhook: EndpointId,
     stop: CancellationToken,
 }
 
@@ -113,7 +117,14 @@ impl House {
         let shop = Shop::default();
         let registry = tools(&shop.clone().open().await, hold);
         let log = Arc::new(MemoryLog::new());
-        let engine = Engine::open(log, Arc::new(registry), Options::default())
+        let options = Options {
+            webhooks: WebhookOptions {
+                key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
+                ..WebhookOptions::default()
+            },
+            ..Options::default()
+        };
+        let engine = Engine::open(log, Arc::new(registry), options)
             .await
             .expect("the engine starts");
         for (name, role, group) in [
@@ -122,9 +133,11 @@ impl House {
             ("Ben", Role::Approver, Some("finance")),
             ("Lea", Role::Approver, Some("legal")),
             ("Otto", Role::Operator, None),
+            ("Root", Role::Admin, None),
         ] {
             person(&engine, name, role, group).await;
         }
+        let webhook = endpoint(&engine).await;
         let service = key(&engine, "checkout", PrincipalKind::Service).await;
         let agent = key(&engine, "support-bot", PrincipalKind::Agent).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -138,6 +151,7 @@ impl House {
             engine,
             service,
             agent,
+            webhook,
             stop,
         }
     }
@@ -258,4 +272,26 @@ async fn key(engine: &Engine, name: &str, kind: PrincipalKind) -> Principal {
         .authenticate_key(secret.expose())
         .await
         .expect("the key is good")
+}
+
+/// An endpoint on this machine, which is refused: its page shows what failed.
+async fn endpoint(engine: &Engine) -> EndpointId {
+    let root = engine.identity().person_by_email("root@example.com");
+    let root = engine.identity().principal(&root.expect("root").id);
+    let root = root.expect("enabled");
+    let new = NewEndpoint {
+        name: "orders".to_owned(),
+        url: "https://127.0.0.1:9/a/long/path/that/must/wrap/on/a/small/telephone/hook".to_owned(),
+        types: ["action.staged".to_owned(), "action.succeeded".to_owned()].into(),
+        ..NewEndpoint::default()
+    };
+    let (endpoint, _) = engine
+        .create_webhook(&root, new)
+        .await
+        .expect("an endpoint");
+    engine
+        .test_webhook(&root, endpoint.id)
+        .await
+        .expect("tried");
+    endpoint.id
 }

@@ -328,6 +328,15 @@ async fn every_page_is_accessible_and_fits_in_light_and_dark_on_desktop_and_phon
             check(&browser, name, look, &mut wrong).await;
         }
         sign_out(&browser, &house).await;
+        sign_in(&browser, &house, "root").await;
+        for (name, path) in [
+            ("webhooks", "/settings/webhooks".to_owned()),
+            ("webhook", format!("/settings/webhooks/{}", house.webhook)),
+        ] {
+            browser.goto(&format!("{}{path}", house.url)).await;
+            check(&browser, name, look, &mut wrong).await;
+        }
+        sign_out(&browser, &house).await;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     browser.close().await;

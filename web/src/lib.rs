@@ -18,6 +18,7 @@ pub mod client;
 pub mod display;
 pub mod edge;
 pub mod limits;
+mod once;
 pub mod pages;
 pub mod problem;
 mod prompt;

@@ -13,6 +13,7 @@ use tower_http::csrf::CsrfLayer;
 
 use crate::edge::{self, RequestIds};
 use crate::limits;
+use crate::once::Once;
 use crate::rate::RateLimits;
 
 /// How the server presents itself. Checked when it is made, so that a server that starts works.
@@ -121,6 +122,7 @@ pub struct AppState {
     pub(crate) request_ids: Arc<RequestIds>,
     pub(crate) csrf: CsrfLayer,
     pub(crate) metrics: Option<PrometheusHandle>,
+    pub(crate) once: Arc<Once>,
 }
 
 impl AppState {
@@ -135,6 +137,7 @@ impl AppState {
             request_ids: Arc::new(RequestIds::new()),
             stopping: CancellationToken::new(),
             metrics,
+            once: Arc::default(),
         }
     }
 }

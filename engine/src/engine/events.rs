@@ -11,6 +11,7 @@ use crate::identity::{self, Principal};
 use crate::incarnation;
 use crate::store::{codec, pause};
 use crate::time::Timestamp;
+use crate::webhook;
 
 /// The most entries that are answered at once.
 pub const HISTORY_MAX: usize = 1000;
@@ -143,6 +144,7 @@ fn entry(record: Record) -> Result<HistoryEntry, ActError> {
         None => identity::describe(&record)
             .or_else(|| incarnation::describe(&record))
             .or_else(|| pause::describe(&record))
+            .or_else(|| webhook::describe(&record))
             .unwrap_or(Value::Null),
     };
     Ok(HistoryEntry {

@@ -6,8 +6,8 @@
 //! append (invariant I18), and what may not be seen is simply not there.
 //!
 //! * `types`: what is taken and answered. `submit`, `act`, `work`: what changes actions. `pause`:
-//!   the switch that keeps calls from leaving. `query`, `events`: what reads them. `observe`: log
-//!   lines and metrics.
+//!   the switch that keeps calls from leaving. `query`, `events`: what reads them. `webhooks`: who is told
+//!   of them. `observe`: log lines and metrics.
 
 mod act;
 mod attention;
@@ -17,6 +17,7 @@ mod pause;
 mod query;
 mod submit;
 mod types;
+mod webhooks;
 mod work;
 
 use std::collections::HashSet;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use holdpoint_storage::{EventLog, ReadError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
@@ -34,6 +36,7 @@ use crate::store::{EngineTime, Store, kinds, rebuild};
 use crate::target::{HttpTarget, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
+use crate::webhook::{Deliverer, Sender, Webhooks};
 
 pub use attention::{ATTENTION_MAX, Attention, attention_in};
 pub use events::{HISTORY_MAX, History};
@@ -41,6 +44,7 @@ pub use query::LIST_MAX;
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, ListError, ListOrder, ListQuery, OpenError,
     Options, Page, Paused, RequestKey, Submission, SubmitError, Submitted, Versioned,
+    WebhookOptions,
 };
 pub use work::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
 
@@ -66,17 +70,19 @@ struct Inner {
     /// Request keys that are being worked on, by the key of their claim.
     in_progress: Mutex<HashSet<Vec<u8>>>,
     dispatcher: Mutex<Option<JoinHandle<()>>>,
+    /// Sends webhooks.
+    sender: Arc<Sender>,
+    deliverer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.store.stop.begin();
-        let dispatcher = self
-            .dispatcher
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(dispatcher) = dispatcher.take() {
-            dispatcher.abort();
+        for task in [&mut self.dispatcher, &mut self.deliverer] {
+            let task = task.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if let Some(task) = task.take() {
+                task.abort();
+            }
         }
     }
 }
@@ -98,6 +104,7 @@ impl Engine {
             target,
             calls_max,
             confirm_restore,
+            webhooks,
         } = options;
         kinds::check(log.as_ref())?;
         if !confirm_restore {
@@ -130,8 +137,23 @@ impl Engine {
         ensure_indexes(log.as_ref())
             .await
             .map_err(|error| OpenError::Store(Box::new(error)))?;
-        let identity = Identity::open(log, time, Arc::clone(&entropy))
+        let identity = Identity::open(Arc::clone(&log), time.clone(), Arc::clone(&entropy))
             .map_err(|error| OpenError::Store(Box::new(error)))?;
+        let WebhookOptions {
+            key,
+            public_url,
+            notifier,
+        } = webhooks;
+        let has_key = key.is_some();
+        let hooks = Webhooks::open(log, time, Arc::clone(&entropy), key)
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
+        let sender = Arc::new(Sender {
+            hooks,
+            store: Arc::clone(&store),
+            identity: identity.clone(),
+            notifier: notifier.unwrap_or_else(|| Arc::new(HttpTarget::strict(network.clone()))),
+            base: public_url.unwrap_or_default(),
+        });
         let target = target.unwrap_or_else(|| Arc::new(HttpTarget::new(network)));
         let work = Arc::new(Work {
             store: Arc::clone(&store),
@@ -145,6 +167,7 @@ impl Engine {
             let work = Arc::clone(&work);
             async move { work.end_changed().await }
         });
+        let deliverer = has_key.then(|| tokio::spawn(Deliverer::new(Arc::clone(&sender)).run()));
         let inner = Inner {
             store,
             work,
@@ -153,6 +176,8 @@ impl Engine {
             submissions: Semaphore::new(SUBMISSIONS_MAX),
             in_progress: Mutex::default(),
             dispatcher: Mutex::new(dispatcher),
+            sender,
+            deliverer: Mutex::new(deliverer),
         };
         Ok(Self {
             inner: Arc::new(inner),
@@ -192,6 +217,7 @@ impl Engine {
     pub fn wake(&self) {
         self.inner.store.inbox.wake();
         self.inner.store.board.wake_all();
+        self.inner.sender.hooks.wake();
     }
 
     /// Stops taking, finishes or parks what is on its way, and flushes.
@@ -200,33 +226,28 @@ impl Engine {
     pub async fn shutdown(&self, at_most: Duration) {
         let store = &self.inner.store;
         store.stop.begin();
-        let dispatcher = self.take_dispatcher();
-        if let Some(mut dispatcher) = dispatcher
-            && tokio::time::timeout(at_most, &mut dispatcher)
-                .await
-                .is_err()
-        {
-            tracing::warn!("calls that did not end in time were cut off");
-            dispatcher.abort();
-            // What was being written is finished by the log itself.
-            let _cancelled = dispatcher.await;
+        let until = Instant::now() + at_most;
+        for (task, what) in [
+            (&self.inner.dispatcher, "calls"),
+            (&self.inner.deliverer, "webhooks"),
+        ] {
+            let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(mut task) = task
+                && tokio::time::timeout_at(until, &mut task).await.is_err()
+            {
+                tracing::warn!("{what} that did not end in time were cut off");
+                task.abort();
+                // What was being written is finished by the log itself.
+                let _cancelled = task.await;
+            }
         }
         store.checkpoint().await;
         store.log.close().await;
     }
-
-    fn take_dispatcher(&self) -> Option<JoinHandle<()>> {
-        let mut slot = self
-            .inner
-            .dispatcher
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        slot.take()
-    }
 }
 
 /// Whether the principal may see the action.
-fn may_see(by: &Principal, action: &crate::action::Action) -> bool {
+pub(crate) fn may_see(by: &Principal, action: &crate::action::Action) -> bool {
     let caller = &action.proposal.caller;
     by.sees_all() || caller.id == by.id || caller.owner.as_ref() == Some(&by.id)
 }

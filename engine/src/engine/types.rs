@@ -11,8 +11,9 @@ use crate::action::{Action, ActionId, Event, Refusal, SafetyClass, Status};
 use crate::approval::Vote;
 use crate::canon::Digest;
 use crate::incarnation::Underway;
-use crate::target::{Locals, NetworkOptions, Target};
+use crate::target::{Locals, NetworkOptions, Notifier, Target};
 use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
+use crate::webhook::SigningKey;
 
 /// What an engine is made of, apart from its log and its tools.
 ///
@@ -33,6 +34,20 @@ pub struct Options {
     /// Whether an operator has confirmed that no other copy of this log is in use. Without that a copy
     /// is not started (invariant I29); with it, attempts that were on their way are unknown.
     pub confirm_restore: bool,
+    /// How endpoints are told of events.
+    pub webhooks: WebhookOptions,
+}
+
+/// How endpoints are told of events. The default has no key: nobody is told.
+#[derive(Default)]
+pub struct WebhookOptions {
+    /// What secrets are made from.
+    pub key: Option<SigningKey>,
+    /// Where people and programs reach the server, without a slash at its end; links in messages
+    /// begin with it.
+    pub public_url: Option<String>,
+    /// What takes the place of the network; none for the real one.
+    pub notifier: Option<Arc<dyn Notifier>>,
 }
 
 impl Default for Options {
@@ -45,6 +60,7 @@ impl Default for Options {
             target: None,
             calls_max: 64,
             confirm_restore: false,
+            webhooks: WebhookOptions::default(),
         }
     }
 }

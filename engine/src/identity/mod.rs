@@ -33,7 +33,7 @@ mod sessions;
 mod sign_in;
 mod store;
 mod streams;
-mod text;
+pub(crate) mod text;
 mod throttle;
 mod token;
 

@@ -5,7 +5,7 @@ use super::error::{ChangeError, StoreError};
 use super::event::{EndCause, Event};
 use super::password::PasswordHash;
 use super::person::{NewPerson, Person, PersonChange};
-use super::principal::Role;
+use super::principal::{Principal, Role};
 use super::secret::Secret;
 use super::store::{Draft, Identity, claim_holder};
 use super::{streams, text, token};
@@ -28,6 +28,26 @@ impl Identity {
         let directory = self.directory();
         let entry = directory.person_by_email(email);
         entry.map(|entry| entry.person.clone())
+    }
+
+    /// Who acts under an id, `per_…` or `key_…`, with what they may do now; none where there is
+    /// nobody, or their credentials do not work any more.
+    pub fn principal(&self, id: &str) -> Option<Principal> {
+        let now = self.now();
+        let directory = self.directory();
+        let is_enabled = |id: &str| {
+            let found = directory.person(id);
+            found.is_some_and(|entry| entry.person.is_enabled())
+        };
+        if let Some(entry) = directory.person(id) {
+            return is_enabled(id).then(|| directory.principal(entry));
+        }
+        let entry = directory.key(id)?;
+        let key = &entry.key;
+        let works = key.revoked.is_none()
+            && key.expires_at.is_none_or(|end| now < end)
+            && is_enabled(&key.owner);
+        works.then(|| entry.principal())
     }
 
     /// Creates a person. `by` is the id of the one who does it, or `cli`.

@@ -41,7 +41,7 @@ pub(super) fn fold_email(text: &str) -> String {
 }
 
 /// A name of a person or a key, without what could disturb a page around it.
-pub(super) fn name(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn name(text: &str) -> Result<String, ChangeError> {
     let cleaned = clean(text);
     if cleaned.is_empty() {
         return Err(invalid("name", "is empty"));
@@ -53,7 +53,7 @@ pub(super) fn name(text: &str) -> Result<String, ChangeError> {
 }
 
 /// Why somebody did it; never empty.
-pub(super) fn reason(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn reason(text: &str) -> Result<String, ChangeError> {
     let cleaned = clean(text);
     if cleaned.is_empty() {
         return Err(invalid("reason", "is empty; say why in a few words"));

@@ -61,6 +61,14 @@ const KNOWN: &[&str] = &[
     "session.ended",
     "session.started",
     "sign_in.refused",
+    "webhook.changed",
+    "webhook.created",
+    "webhook.deleted",
+    "webhook.delivery_exhausted",
+    "webhook.disabled",
+    "webhook.enabled",
+    "webhook.progressed",
+    "webhook.secret_rotated",
 ];
 
 const FORMAT: u8 = 1;
@@ -127,6 +135,7 @@ mod tests {
             include_str!("../identity/event.rs"),
             include_str!("../incarnation.rs"),
             include_str!("pause.rs"),
+            include_str!("../webhook/event.rs"),
         ];
         let named: BTreeSet<&str> = sources
             .iter()

@@ -10,6 +10,7 @@ use super::index::{self, Entries};
 use super::{LoadError, commit};
 use crate::action::{Action, ActionId, evolve};
 use crate::engine::{OpenError, Versioned};
+use crate::webhook;
 
 const PAGE: usize = 512;
 
@@ -80,6 +81,7 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         index::OPEN,
         index::WORK,
         index::REMIND,
+        webhook::ENDPOINTS,
     ];
     for index in indexes {
         clear(log, index).await?;
@@ -99,6 +101,12 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
                 if pending.is_full() {
                     pending.write(log).await?;
                 }
+            } else if let Some(id) = webhook::endpoint_of(&record.stream) {
+                pending.add(vec![IndexPut {
+                    index: webhook::ENDPOINTS,
+                    key: id.as_bytes().to_vec(),
+                    value: Vec::new(),
+                }]);
             } else if record.kind.starts_with(codec::KIND_PREFIX) {
                 let reason = format!("{} in the stream {}", record.kind, record.stream);
                 return Err(RebuildError::unreadable(record.position, reason));

@@ -82,8 +82,8 @@ impl fmt::Display for AddressRefused {
             AddressKind::Forbidden => write!(f, "{address} is an address that is never called"),
             AddressKind::Local | AddressKind::Public => write!(
                 f,
-                "{address} is an address of this machine or network; allow its range, or write the \
-                 address itself into the tool"
+                "{address} is an address of this machine or network; allow its range (allowRanges), or \
+                 for a tool write the address itself into the tools file"
             ),
         }
     }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
@@ -36,12 +37,41 @@ pub struct HttpTarget {
 impl HttpTarget {
     /// The network, with these further ranges of addresses.
     pub fn new(network: NetworkOptions) -> Self {
+        Self::with(network, true, Arc::new(look_up))
+    }
+
+    /// The network for URLs that do not come from the tools file: that one names a local address is
+    /// not enough, its range must be allowed.
+    pub fn strict(network: NetworkOptions) -> Self {
+        Self::with(network, false, Arc::new(look_up))
+    }
+
+    fn with(network: NetworkOptions, trusts_names: bool, lookup: Lookup) -> Self {
         Self {
             resolver: Arc::new(CheckedResolver {
                 allow: network.allow,
+                trusts_names,
+                lookup,
             }),
             clients: Mutex::default(),
         }
+    }
+
+    /// Sends one request, once, and answers with the head of what came back.
+    pub(super) async fn send(&self, outgoing: Outgoing) -> Result<Response, CallError> {
+        let client = self.client(outgoing.connect_timeout)?;
+        let request = self.request(outgoing)?;
+        client.execute(request).await.map_err(|error| {
+            // Connecting covers resolving, the address check and TLS: no byte of the request has
+            // been written before all of them are done.
+            let before_the_first_byte = error.is_connect() || error.is_builder();
+            let message = words(error);
+            if before_the_first_byte {
+                CallError::NotDelivered(message)
+            } else {
+                CallError::Unknown(message)
+            }
+        })
     }
 
     fn client(&self, connect_timeout: Duration) -> Result<Client, CallError> {
@@ -99,14 +129,16 @@ impl HttpTarget {
         Ok(request)
     }
 
-    /// Literal addresses never reach the resolver. They stand in the tools file itself, since no
-    /// placeholder may be part of a host.
+    /// Literal addresses never reach the resolver. Those of tools stand in the tools file itself,
+    /// since no placeholder may be part of a host.
     fn check_host(&self, url: &Url) -> Result<(), CallError> {
         let host = url.host_str().unwrap_or_default();
         let literal = host.trim_start_matches('[').trim_end_matches(']');
         match literal.parse::<IpAddr>() {
-            Ok(address) => address::check(address, true, &self.resolver.allow)
-                .map_err(|refused| CallError::NotDelivered(refused.to_string())),
+            Ok(address) => {
+                address::check(address, self.resolver.trusts_names, &self.resolver.allow)
+                    .map_err(|refused| CallError::NotDelivered(refused.to_string()))
+            }
             Err(_) if host.is_empty() => {
                 Err(CallError::NotDelivered("the URL has no host".to_owned()))
             }
@@ -151,19 +183,7 @@ fn header_name(name: &str) -> Result<HeaderName, CallError> {
 #[async_trait]
 impl Target for HttpTarget {
     async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
-        let client = self.client(outgoing.connect_timeout)?;
-        let request = self.request(outgoing)?;
-        let response = client.execute(request).await.map_err(|error| {
-            // Connecting covers resolving, the address check and TLS: no byte of the request has
-            // been written before all of them are done.
-            let before_the_first_byte = error.is_connect() || error.is_builder();
-            let message = words(error);
-            if before_the_first_byte {
-                CallError::NotDelivered(message)
-            } else {
-                CallError::Unknown(message)
-            }
-        })?;
+        let response = self.send(outgoing).await?;
         let status = response.status().as_u16();
         let etag = response
             .headers()
@@ -212,20 +232,28 @@ fn words(error: reqwest::Error) -> String {
     text
 }
 
+/// How names become addresses.
+type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+fn look_up(host: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+    Box::pin(async move { Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.collect()) })
+}
+
 struct CheckedResolver {
     allow: Vec<AddressRange>,
+    /// Whether a URL that names a local address may call it.
+    trusts_names: bool,
+    lookup: Lookup,
 }
 
 impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
         let allow = self.allow.clone();
+        let named = self.trusts_names && host.eq_ignore_ascii_case("localhost");
+        let lookup = Arc::clone(&self.lookup);
         Box::pin(async move {
-            let look_up = || {
-                let found = tokio::net::lookup_host((host.clone(), 0));
-                async { Ok(found.await?.collect()) }
-            };
-            let found = checked_addresses(&host, look_up, &allow).await?;
+            let found = checked_addresses(named, || lookup(host.clone()), &allow).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
@@ -233,11 +261,10 @@ impl Resolve for CheckedResolver {
 
 /// Looks the name up once: the addresses that were checked are those that are called.
 async fn checked_addresses<F: Future<Output = io::Result<Vec<SocketAddr>>>>(
-    host: &str,
+    named: bool,
     look_up: impl Fn() -> F,
     allow: &[AddressRange],
 ) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
-    let named = host.eq_ignore_ascii_case("localhost");
     let checked = all_checked(look_up().await?, named, allow)?;
     if Bug::ResolveTwice.is_on() {
         return Ok(look_up().await?);
@@ -259,67 +286,4 @@ fn all_checked(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn checked(addresses: &[&str], named: bool) -> bool {
-        let found = addresses
-            .iter()
-            .map(|text| SocketAddr::new(text.parse().expect("an address"), 0))
-            .collect();
-        let allow = ["10.1.0.0/16".parse().expect("a range")];
-        all_checked(found, named, &allow).is_ok()
-    }
-
-    #[test]
-    fn i17_a_name_that_leads_inside_is_not_called_not_even_at_its_public_addresses() {
-        assert!(checked(&["93.184.216.34", "2606:2800:220:1::1"], false));
-        assert!(checked(&["10.1.2.3"], false), "allowed by the operator");
-        for inside in ["127.0.0.1", "::1", "10.2.0.1", "192.168.1.1", "fd00::1"] {
-            assert!(!checked(&[inside], false), "{inside}");
-            assert!(!checked(&["93.184.216.34", inside], false), "{inside}");
-            assert!(!checked(&[inside, "93.184.216.34"], false), "{inside}");
-        }
-        assert!(!checked(&["169.254.169.254"], true), "never");
-    }
-
-    #[tokio::test]
-    async fn i17_a_name_is_looked_up_once_so_a_second_answer_gains_nothing() {
-        let asked = std::sync::atomic::AtomicUsize::new(0);
-        let rebinding = || async {
-            let before = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let address: IpAddr = ["93.184.216.34", "127.0.0.1"][before.min(1)]
-                .parse()
-                .expect("an address");
-            Ok(vec![SocketAddr::new(address, 0)])
-        };
-        let called = checked_addresses("shop.example", rebinding, &[]).await;
-        let called = called.expect("the first answer may be called");
-        let inside = called.iter().find(|socket| socket.ip().is_loopback());
-        assert_eq!(inside, None, "what is called was not checked");
-        assert_eq!(asked.into_inner(), 1, "look-ups");
-    }
-
-    #[tokio::test]
-    async fn i17_localhost_is_named_by_the_definition_and_other_names_for_it_are_not() {
-        let resolver = CheckedResolver { allow: Vec::new() };
-        let resolve = |name: &str| resolver.resolve(name.parse().expect("a name"));
-        assert!(resolve("localhost").await.is_ok());
-        assert!(resolve("localhost.").await.is_err());
-    }
-
-    #[test]
-    fn i21_calls_with_ever_other_time_left_share_a_few_clients() {
-        let target = HttpTarget::new(crate::target::NetworkOptions::default());
-        for milliseconds in 1..12_000 {
-            let left = Duration::from_millis(milliseconds);
-            assert!(target.client(left).is_ok());
-            assert!(step(left) <= left.max(Duration::from_millis(50)));
-        }
-        let clients = target
-            .clients
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        assert!(clients.len() <= 11, "{} clients", clients.len());
-    }
-}
+mod tests;

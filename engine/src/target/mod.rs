@@ -4,6 +4,7 @@
 //! followed, nothing is sent again, and the answer says whether the request may have left.
 //!
 //! * [`http`]: the real one. [`local`]: closures that an embedder registers.
+//! * [`notify`]: telling webhook endpoints, by the same way out.
 //! * [`address`]: which addresses may be called. [`classify`]: what an answer means for an attempt.
 //! * `world`: what the engine asks and sends, and the one function that sends what is not idempotent;
 //!   it takes a `permit` that only a durable commit record can make.
@@ -12,6 +13,7 @@ pub mod address;
 pub mod classify;
 pub mod http;
 pub mod local;
+pub mod notify;
 mod permit;
 mod secrets;
 pub(crate) mod world;
@@ -29,6 +31,7 @@ pub use address::{AddressRange, NetworkOptions, RangeFormatError};
 pub use classify::{Rules, classify};
 pub use http::HttpTarget;
 pub use local::{LocalCall, LocalError, Locals};
+pub use notify::{Notice, Noticed, Notifier};
 pub(crate) use permit::CommitPermit;
 pub(crate) use world::World;
 

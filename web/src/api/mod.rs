@@ -18,6 +18,8 @@ mod stream;
 mod tools;
 mod votes;
 mod wait;
+mod webhook_deliveries;
+mod webhooks;
 mod work;
 
 use std::sync::LazyLock;
@@ -52,6 +54,7 @@ pub(crate) use params::Params;
         (name = "history", description = "The log, in order and live"),
         (name = "tools", description = "What can be called"),
         (name = "identity", description = "Sessions, people and keys"),
+        (name = "webhooks", description = "Who is told of events, and what was sent"),
         (name = "operations", description = "For probes and machines"),
     ),
 )]
@@ -105,6 +108,15 @@ fn make() -> (Router<AppState>, OpenApi) {
         .routes(routes!(pause::show, pause::pause))
         .routes(routes!(pause::resume))
         .routes(routes!(pause::attention))
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::show, webhooks::change, webhooks::delete))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::enable))
+        .routes(routes!(webhooks::disable))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(webhook_deliveries::list))
+        .routes(routes!(webhook_deliveries::show))
+        .routes(routes!(webhook_deliveries::redeliver))
         .routes(routes!(ops::livez))
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::metrics))

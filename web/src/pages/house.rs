@@ -6,9 +6,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use holdpoint_engine::action::{ActionId, PrincipalKind};
-use holdpoint_engine::engine::{ClaimWish, Engine, Options, Submission, Submitted, WorkOutcome};
+use holdpoint_engine::engine::{
+    ClaimWish, Engine, Options, Submission, Submitted, WebhookOptions, WorkOutcome,
+};
 use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret};
+use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_engine::webhook::SigningKey;
 use holdpoint_storage::MemoryLog;
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{Request, StatusCode};
@@ -105,7 +109,14 @@ impl House {
     pub(super) async fn new() -> Self {
         let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
         let log = Arc::new(MemoryLog::new());
-        let engine = Engine::open(log, Arc::new(file.registry), Options::default())
+        let options = Options {
+            webhooks: WebhookOptions {
+                key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
+                ..WebhookOptions::default()
+            },
+            ..Options::default()
+        };
+        let engine = Engine::open(log, Arc::new(file.registry), options)
             .await
             .expect("an engine");
         for (name, groups) in [
@@ -113,11 +124,12 @@ impl House {
             ("bob", vec!["finance"]),
             ("olga", vec![]),
             ("oscar", vec![]),
+            ("root", vec![]),
         ] {
-            let role = if name == "oscar" {
-                Role::Operator
-            } else {
-                Role::Approver
+            let role = match name {
+                "oscar" => Role::Operator,
+                "root" => Role::Admin,
+                _ => Role::Approver,
             };
             let new = NewPerson {
                 email: format!("{name}@example.com"),

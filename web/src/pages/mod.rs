@@ -30,6 +30,7 @@ mod sign_in;
 mod templates_test;
 mod tools;
 mod view;
+mod webhooks;
 
 use axum::Router;
 use axum::middleware;
@@ -63,6 +64,21 @@ pub fn router() -> Router<AppState> {
         .route("/history/export.jsonl", get(export::jsonl))
         .route("/tools", get(tools::get))
         .route("/outcomes", get(outcomes::get))
+        .route(
+            "/settings/webhooks",
+            get(webhooks::list).post(webhooks::create),
+        )
+        .route("/settings/webhooks/{id}", get(webhooks::get))
+        .route("/settings/webhooks/{id}/change", post(webhooks::change))
+        .route("/settings/webhooks/{id}/rotate", post(webhooks::rotate))
+        .route("/settings/webhooks/{id}/enable", post(webhooks::enable))
+        .route("/settings/webhooks/{id}/disable", post(webhooks::disable))
+        .route("/settings/webhooks/{id}/delete", post(webhooks::delete))
+        .route("/settings/webhooks/{id}/test", post(webhooks::test))
+        .route(
+            "/settings/webhooks/deliveries/{id}/redeliver",
+            post(webhooks::redeliver),
+        )
         .route("/sign-in", get(sign_in::get).post(sign_in::post))
         .route("/sign-in/link", get(sign_in::link).post(sign_in::redeem))
         .route("/sign-out", post(sign_in::sign_out))

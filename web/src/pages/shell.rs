@@ -3,7 +3,7 @@
 use axum::extract::{FromRequestParts, OptionalFromRequestParts as _};
 use axum::response::{Html, IntoResponse as _, Response};
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::identity::Principal;
+use holdpoint_engine::identity::{Principal, Role};
 use holdpoint_engine::seeded::Bug;
 use holdpoint_engine::time::Timestamp;
 use http::request::Parts;
@@ -31,7 +31,7 @@ pub(super) struct Shell {
     pub(super) title: String,
     /// Whether the page says that a form could not be taken.
     pub(super) has_errors: bool,
-    /// The section that is open: `queue`, `history`, `tools`, `outcomes` or nothing.
+    /// The section that is open: `queue`, `history`, `tools`, `outcomes`, `settings` or nothing.
     pub(super) section: &'static str,
     /// Who is signed in.
     pub(super) person: Option<Shown>,
@@ -41,6 +41,8 @@ pub(super) struct Shell {
     pub(super) outcomes: Option<u64>,
     /// Why nothing new is sent, where that is so.
     pub(super) paused: Option<PausedView>,
+    /// Whether the person may change settings.
+    pub(super) is_admin: bool,
     /// What just happened.
     pub(super) message: Option<String>,
     /// Goes back with every form.
@@ -62,6 +64,7 @@ impl Shell {
             sees_all: false,
             outcomes: None,
             paused: None,
+            is_admin: false,
             message: None,
             token: String::new(),
             css: assets::css(),
@@ -75,6 +78,7 @@ impl Shell {
         Self {
             person: Some(Shown::line(&principal.name)),
             sees_all: principal.sees_all(),
+            is_admin: principal.has(Role::Admin),
             token,
             ..Self::plain(title)
         }

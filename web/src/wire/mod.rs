@@ -9,6 +9,7 @@ mod convert;
 mod history;
 mod operations;
 mod people;
+mod webhooks;
 mod work;
 
 use std::fmt;
@@ -29,6 +30,11 @@ pub use operations::{Attention, AttentionList, Pause, PauseWish};
 pub use people::{
     Key, KeyCreated, Keys, NewKey, NewPassword, NewPerson, People, Person, PersonChange, Session,
     SignIn, Tool, Tools,
+};
+pub use webhooks::{
+    NewWebhookEndpoint, WebhookAttempt, WebhookDeliveries, WebhookDelivery, WebhookDisabled,
+    WebhookEnabling, WebhookEndpoint, WebhookEndpointChange, WebhookEndpoints, WebhookRotation,
+    WebhookSecret, WebhookTrying,
 };
 pub use work::{Work, WorkClaim, WorkDone, WorkHeartbeat, WorkLease, WorkReport};
 

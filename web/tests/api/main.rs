@@ -10,4 +10,5 @@ mod openapi;
 mod problems;
 mod serving;
 mod stream;
+mod webhooks;
 mod world;

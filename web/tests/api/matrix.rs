@@ -138,6 +138,66 @@ const ROWS: &[(&str, &str, [u16; 9])] = &[
         "/v1/keys",
         [401, 403, 403, 403, 403, 403, 403, 403, 201],
     ),
+    (
+        "GET",
+        "/v1/webhook-endpoints",
+        [401, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/webhook-endpoints",
+        [401, 201, 403, 403, 403, 403, 403, 403, 201],
+    ),
+    (
+        "GET",
+        "/v1/webhook-endpoints/{id}",
+        [401, 200, 404, 404, 404, 404, 200, 404, 200],
+    ),
+    (
+        "PATCH",
+        "/v1/webhook-endpoints/{id}",
+        [401, 200, 404, 404, 404, 404, 403, 404, 200],
+    ),
+    (
+        "POST",
+        "/v1/webhook-endpoints/{id}/rotate",
+        [401, 200, 404, 404, 404, 404, 403, 404, 200],
+    ),
+    (
+        "POST",
+        "/v1/webhook-endpoints/{id}/enable",
+        [401, 200, 404, 404, 404, 404, 403, 404, 200],
+    ),
+    (
+        "POST",
+        "/v1/webhook-endpoints/{id}/disable",
+        [401, 200, 404, 404, 404, 404, 403, 404, 200],
+    ),
+    (
+        "POST",
+        "/v1/webhook-endpoints/{id}/test",
+        [401, 200, 404, 404, 404, 404, 403, 404, 200],
+    ),
+    (
+        "DELETE",
+        "/v1/webhook-endpoints/{id}",
+        [401, 204, 404, 404, 404, 404, 403, 404, 204],
+    ),
+    (
+        "GET",
+        "/v1/webhook-deliveries",
+        [401, 200, 404, 404, 404, 404, 200, 404, 200],
+    ),
+    (
+        "GET",
+        "/v1/webhook-deliveries/{id}",
+        [401, 200, 404, 404, 404, 404, 200, 404, 200],
+    ),
+    (
+        "POST",
+        "/v1/webhook-deliveries/{id}/redeliver",
+        [401, 200, 404, 404, 404, 404, 403, 404, 200],
+    ),
     ("GET", "/livez", [200; 9]),
     ("GET", "/readyz", [200; 9]),
     // There is no recorder in this world: whoever may read the figures finds none.
@@ -175,6 +235,13 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
         }
         ("POST", "/v1/pause") => Some(json!({"reason": "an incident"})),
         ("POST", "/v1/resume") => Some(json!({})),
+        ("POST", "/v1/webhook-endpoints") => {
+            Some(json!({"name": "n", "url": "https://127.0.0.1:9/hook"}))
+        }
+        ("PATCH", "/v1/webhook-endpoints/{id}") => Some(json!({"name": format!("N{n}")})),
+        ("POST", "/v1/webhook-endpoints/{id}/enable" | "/v1/webhook-endpoints/{id}/disable") => {
+            Some(json!({"reason": "because"}))
+        }
         ("POST", "/v1/keys/{id}/revoke") => Some(json!({"reason": "lost"})),
         _ => None,
     }
@@ -186,20 +253,32 @@ async fn i18_everybody_may_do_what_the_table_says_and_nothing_else() {
     for (method, route, statuses) in ROWS {
         for (n, (who, expected)) in WHO.into_iter().zip(statuses).enumerate() {
             // A sign-out ends the session that the other cells need.
-            let world = if *method == "DELETE" {
+            let world = if *route == "/v1/sessions" {
                 &leaving
             } else {
                 &world
             };
             let action = world.staged().await;
-            let target = match *route {
-                route if route.starts_with("/v1/actions/{id}") => {
-                    route.replace("/v1/actions/{id}", &path(&action))
+            let hooked = if route.contains("webhook") {
+                Some(world.endpoint().await)
+            } else {
+                None
+            };
+            let target = match (*route, hooked) {
+                ("/v1/webhook-deliveries", Some((id, _))) => format!("{route}?endpoint={id}"),
+                (route, Some((id, _))) if route.starts_with("/v1/webhook-endpoints") => {
+                    route.replace("{id}", &id.to_string())
                 }
-                route if route.starts_with("/v1/people/") => {
-                    route.replace("{id}", &world.ids["approver2"])
-                }
-                route => route.replace("{id}", &world.ids["stranger"]),
+                (route, Some((_, message))) => route.replace("{id}", &message.to_string()),
+                (route, None) => match route {
+                    route if route.starts_with("/v1/actions/{id}") => {
+                        route.replace("/v1/actions/{id}", &path(&action))
+                    }
+                    route if route.starts_with("/v1/people/") => {
+                        route.replace("{id}", &world.ids["approver2"])
+                    }
+                    route => route.replace("{id}", &world.ids["stranger"]),
+                },
             };
             let text = body(world, method, route, &action, n).map(|body| body.to_string());
             let request = world.request(who, method, &target, text.as_deref());
@@ -209,6 +288,10 @@ async fn i18_everybody_may_do_what_the_table_says_and_nothing_else() {
                 world.send(request).await.status
             };
             assert_eq!(status, *expected, "{method} {route} for {who:?}");
+            if let Some((id, _)) = hooked {
+                // There is room for a hundred; some of the cells have deleted theirs.
+                world.delete_endpoint(id).await;
+            }
         }
     }
 }

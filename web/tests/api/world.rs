@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use axum::Router;
 use axum::body::Body;
 use holdpoint_engine::action::PrincipalKind;
-use holdpoint_engine::engine::{Engine, Options};
+use holdpoint_engine::engine::{Engine, Options, WebhookOptions};
 use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret, SessionKind};
 use holdpoint_engine::target::{LocalCall, LocalError, Locals};
+use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_engine::webhook::{EndpointId, MessageId, NewEndpoint, SigningKey};
 use holdpoint_storage::MemoryLog;
 use holdpoint_web::{AppState, WebConfig, router};
 use http::{HeaderMap, Request, StatusCode};
@@ -86,6 +88,10 @@ impl World {
         let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
         let options = Options {
             locals,
+            webhooks: WebhookOptions {
+                key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
+                ..WebhookOptions::default()
+            },
             ..Options::default()
         };
         let engine = Engine::open(Arc::new(MemoryLog::new()), Arc::new(file.registry), options)
@@ -109,7 +115,7 @@ impl World {
         ] {
             world.person(name, role).await;
         }
-        let grants: &[&str] = &["grants:write"];
+        let grants: &[&str] = &["grants:write", "webhooks:write"];
         for (name, kind, owner, scopes) in [
             ("service", PrincipalKind::Service, "owner", grants),
             ("agent", PrincipalKind::Agent, "admin", grants),
@@ -232,6 +238,36 @@ impl World {
         let answer = self.post("service", "/v1/actions", &self.refund()).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         answer.json()
+    }
+
+    /// A webhook endpoint of the service, and a message to it that was not taken: its address is
+    /// refused, so that nothing leaves.
+    pub(crate) async fn endpoint(&self) -> (EndpointId, MessageId) {
+        let engine = &self.state.engine;
+        let admin = engine.identity().principal(&self.ids["admin"]);
+        let admin = admin.expect("enabled");
+        let new = NewEndpoint {
+            owner: self.ids["service"].clone(),
+            name: "orders".to_owned(),
+            url: "https://127.0.0.1:9/hook".to_owned(),
+            ..NewEndpoint::default()
+        };
+        let (endpoint, _) = engine.create_webhook(&admin, new).await.expect("created");
+        let records = engine.log().read_all(0, 100_000).expect("the log");
+        let staged = records.iter().rfind(|it| it.kind == "action.staged");
+        let id = MessageId::Event {
+            endpoint: endpoint.id,
+            position: staged.expect("something was staged").position,
+        };
+        engine.redeliver_webhook(&admin, id).await.expect("tried");
+        (endpoint.id, id)
+    }
+
+    pub(crate) async fn delete_endpoint(&self, id: EndpointId) -> bool {
+        let engine = &self.state.engine;
+        let admin = engine.identity().principal(&self.ids["admin"]);
+        let admin = admin.expect("enabled");
+        engine.delete_webhook(&admin, id, "tidy").await.is_ok()
     }
 
     /// An action whose outcome is unknown.

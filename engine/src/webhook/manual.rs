@@ -1,0 +1,103 @@
+//! What people send by hand: a test, or an event once more. It is sent at once and once, and the
+//! answer says what came of it.
+
+use super::decide::{Seen, after_attempt};
+use super::delivery::{Delivery, DeliveryState};
+use super::endpoint::Endpoint;
+use super::error::WebhookError;
+use super::id::{EndpointId, MessageId};
+use super::message::Message;
+use super::send::{Sender, Told, attempted};
+use super::store::Draft;
+
+impl Sender {
+    /// Tries an endpoint out, also a disabled one. Moves nothing.
+    pub(crate) async fn test(&self, by: &str, id: EndpointId) -> Result<Delivery, WebhookError> {
+        let endpoint = self.hooks.get(id).ok_or(WebhookError::NotFound)?;
+        let message = Message::test(&endpoint, self.hooks.now());
+        self.by_hand(by, &endpoint, message).await
+    }
+
+    /// Sends an event once more, under the same id. Where it is the one that the endpoint waits for
+    /// and it is taken, the endpoint goes on; else nothing moves.
+    pub(crate) async fn redeliver(
+        &self,
+        by: &str,
+        id: MessageId,
+    ) -> Result<Delivery, WebhookError> {
+        let endpoint = self
+            .hooks
+            .get(id.endpoint())
+            .ok_or(WebhookError::NotFound)?;
+        let Some(position) = id.position() else {
+            let why = "a test is not sent again; send another one";
+            return Err(WebhookError::NotPossible(why.to_owned()));
+        };
+        let before = position.checked_sub(1).ok_or(WebhookError::NotFound)?;
+        let records = self.store.log.read_all(before, 1)?;
+        let record = records.first().ok_or(WebhookError::NotFound)?;
+        // What it asks for today need not be what it asked for then.
+        let open = Endpoint {
+            types: std::collections::BTreeSet::new(),
+            tools: std::collections::BTreeSet::new(),
+            ..endpoint.clone()
+        };
+        match self.told(&open, record)? {
+            Told::Message(message) => self.by_hand(by, &endpoint, message).await,
+            Told::Nothing => Err(WebhookError::NotFound),
+            Told::OwnerLost => Err(WebhookError::NotPossible(
+                "the owner of the endpoint is disabled, revoked or expired".to_owned(),
+            )),
+        }
+    }
+
+    async fn by_hand(
+        &self,
+        by: &str,
+        endpoint: &Endpoint,
+        message: Message,
+    ) -> Result<Delivery, WebhookError> {
+        let stopped = |why: String| WebhookError::NotPossible(why);
+        let store = &self.store;
+        store
+            .stop
+            .may_begin()
+            .map_err(|error| stopped(error.to_string()))?;
+        let _permit = self.hooks.inner.by_hand.try_acquire().map_err(|_| {
+            stopped("too many messages are being sent by hand; wait for them".to_owned())
+        })?;
+        let sent = self
+            .send(endpoint, &message, Some(by))
+            .await
+            .map_err(|_| stopped("its secret cannot be made; rotate it first".to_owned()))?;
+        let (turn, now) = self
+            .hooks
+            .turn(endpoint.id)
+            .await
+            .ok_or(WebhookError::NotFound)?;
+        let mut delivery = self.known(&message)?;
+        delivery.add(sent.attempt.clone());
+        let is_awaited = now
+            .place
+            .trying
+            .is_some_and(|trying| Some(trying.position) == message.id.position());
+        let mut draft = Draft {
+            by: by.to_owned(),
+            at: sent.ended,
+            events: Vec::new(),
+            place: None,
+            delivery: None,
+        };
+        if sent.seen == Seen::Taken {
+            delivery.state = DeliveryState::Delivered;
+            if is_awaited && let Some(position) = message.id.position() {
+                let decision = after_attempt(&now, &attempted(endpoint, position, &sent));
+                draft.events = decision.events;
+                draft.place = Some(decision.place);
+            }
+        }
+        draft.delivery = Some(delivery.clone());
+        self.hooks.commit(turn, endpoint.id, draft).await?;
+        Ok(delivery)
+    }
+}

@@ -1,0 +1,467 @@
+//! Endpoints over a log: loaded at the start, changed one after the other, each durable before it
+//! is answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use holdpoint_storage::{
+    Batch, Direction, EventLog, IndexPut, Position, ScanRange, StreamAppend, StreamId, Version,
+};
+use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
+
+use super::delivery::{DELIVERIES_KEPT, Delivery};
+use super::endpoint::{Endpoint, Place, evolve};
+use super::event::{Event, FORMAT};
+use super::id::{EndpointId, MessageId};
+use super::key::SigningKey;
+use crate::identity::StoreError;
+use crate::limits::{REPLAY_PAGE, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_SENDS_BY_HAND_MAX};
+use crate::store::codec;
+use crate::time::{Clock, Entropy, Timestamp};
+
+/// Index: id of every endpoint → nothing. Tells which streams to read.
+pub(crate) const ENDPOINTS: u8 = 40;
+/// Index: id of an endpoint → its [`Place`].
+pub(super) const PLACES: u8 = 41;
+/// Index: id of an endpoint, and which message → the [`Delivery`].
+pub(super) const DELIVERIES: u8 = 42;
+
+const STREAM_PREFIX: &str = "webhook/";
+
+/// The webhook endpoints of one log. Cheap to clone.
+///
+/// Only one `Webhooks` at a time may change the endpoints of one log: it learns of changes from
+/// itself alone. Needs a Tokio runtime.
+#[derive(Clone)]
+pub struct Webhooks {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) log: Arc<dyn EventLog>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) key: Option<SigningKey>,
+    endpoints: RwLock<BTreeMap<EndpointId, Entry>>,
+    /// Held while an endpoint is created.
+    creating: Arc<Mutex<()>>,
+    /// Messages that people send by hand, at once.
+    pub(super) by_hand: Semaphore,
+    /// Tells the deliverer of new endpoints.
+    created: watch::Sender<u64>,
+    /// Makes whoever waits for a moment look at the clock.
+    woken: watch::Sender<u64>,
+}
+
+struct Entry {
+    endpoint: Endpoint,
+    version: Version,
+    /// Held while something about it is decided and written.
+    turn: Arc<Mutex<()>>,
+    /// Counts changes; what waits for one looks again.
+    changed: watch::Sender<u64>,
+    /// The messages that are kept.
+    kept: BTreeSet<MessageId>,
+}
+
+/// The right to change one endpoint, or to create one.
+pub(super) type Turn = OwnedMutexGuard<()>;
+
+/// A change that is about to be written.
+pub(super) struct Draft {
+    pub(super) by: String,
+    pub(super) at: Timestamp,
+    pub(super) events: Vec<Event>,
+    pub(super) place: Option<Place>,
+    pub(super) delivery: Option<Delivery>,
+}
+
+impl Draft {
+    /// One fact.
+    pub(super) fn of(by: &str, at: Timestamp, event: Event) -> Self {
+        Self {
+            by: by.to_owned(),
+            at,
+            events: vec![event],
+            place: None,
+            delivery: None,
+        }
+    }
+}
+
+impl Webhooks {
+    /// Loads the endpoints of a log. Without a key none can be created, and nothing is sent.
+    pub fn open(
+        log: Arc<dyn EventLog>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        key: Option<SigningKey>,
+    ) -> Result<Self, StoreError> {
+        let endpoints = RwLock::new(load(log.as_ref())?);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                log,
+                clock,
+                entropy,
+                key,
+                endpoints,
+                creating: Arc::default(),
+                by_hand: Semaphore::new(WEBHOOK_SENDS_BY_HAND_MAX),
+                created: watch::Sender::new(0),
+                woken: watch::Sender::new(0),
+            }),
+        })
+    }
+
+    /// Every endpoint, by the time of creation.
+    pub fn list(&self) -> Vec<Endpoint> {
+        self.read()
+            .values()
+            .map(|entry| entry.endpoint.clone())
+            .collect()
+    }
+
+    /// One endpoint.
+    pub fn get(&self, id: EndpointId) -> Option<Endpoint> {
+        self.read().get(&id).map(|entry| entry.endpoint.clone())
+    }
+
+    /// The messages to an endpoint that are kept, the one that was sent last first.
+    pub fn deliveries(&self, id: EndpointId) -> Result<Vec<Delivery>, StoreError> {
+        let entries = scan(self.inner.log.as_ref(), id)?;
+        let mut found = entries
+            .iter()
+            .map(|(_, value)| decode::<Delivery>(value))
+            .collect::<Result<Vec<_>, _>>()?;
+        found.sort_by_key(|delivery| {
+            let last = delivery.attempts.last().map(|attempt| attempt.at);
+            std::cmp::Reverse((last, delivery.id))
+        });
+        Ok(found)
+    }
+
+    /// One message, where it is kept.
+    pub fn delivery(&self, id: MessageId) -> Result<Option<Delivery>, StoreError> {
+        let found = self.inner.log.get(DELIVERIES, &id.key())?;
+        found.as_deref().map(decode).transpose()
+    }
+
+    /// Makes whoever waits for a moment look at the clock.
+    pub(crate) fn wake(&self) {
+        self.inner.woken.send_modify(|count| *count += 1);
+    }
+
+    pub(super) fn woken(&self) -> watch::Receiver<u64> {
+        self.inner.woken.subscribe()
+    }
+
+    pub(super) fn created(&self) -> watch::Receiver<u64> {
+        self.inner.created.subscribe()
+    }
+
+    pub(super) fn changed(&self, id: EndpointId) -> Option<watch::Receiver<u64>> {
+        self.read().get(&id).map(|entry| entry.changed.subscribe())
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    // No code that runs under the lock can panic half-way through a change.
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<EndpointId, Entry>> {
+        let lock = &self.inner.endpoints;
+        lock.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<EndpointId, Entry>> {
+        let lock = &self.inner.endpoints;
+        lock.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until nobody else is changing the endpoint; none where there is no such endpoint.
+    pub(super) async fn turn(&self, id: EndpointId) -> Option<(Turn, Endpoint)> {
+        let turn = Arc::clone(&self.read().get(&id)?.turn);
+        let turn = turn.lock_owned().await;
+        Some((turn, self.get(id)?))
+    }
+
+    /// Waits until nobody else is creating one.
+    pub(super) async fn turn_to_create(&self) -> Turn {
+        Arc::clone(&self.inner.creating).lock_owned().await
+    }
+
+    /// Notes that the endpoint is done with an event that it does not hear of. Kept in memory: it is
+    /// stored with the next message, or by [`Self::save_place`].
+    pub(super) fn pass(&self, id: EndpointId, epoch: Version, position: Position) {
+        if let Some(entry) = self.write().get_mut(&id)
+            && entry.endpoint.place.epoch == epoch
+        {
+            entry.endpoint.place = entry.endpoint.done_with(position);
+        }
+    }
+
+    /// Stores how far the endpoint is.
+    pub(super) async fn save_place(&self, id: EndpointId) -> Result<(), StoreError> {
+        let Some((turn, endpoint)) = self.turn(id).await else {
+            return Ok(());
+        };
+        let draft = Draft {
+            by: ENGINE.to_owned(),
+            at: self.now(),
+            events: Vec::new(),
+            place: Some(endpoint.place),
+            delivery: None,
+        };
+        self.commit(turn, id, draft).await.map(|_| ())
+    }
+
+    /// Writes a change, then applies it. `turn` is what its decision was made under. Answers with the
+    /// endpoint as it is then; none once it is deleted.
+    pub(super) async fn commit(
+        &self,
+        turn: Turn,
+        id: EndpointId,
+        draft: Draft,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        let (before, version, mut kept) = match self.read().get(&id) {
+            Some(entry) => (
+                Some(entry.endpoint.clone()),
+                entry.version,
+                entry.kept.clone(),
+            ),
+            None => (None, 0, BTreeSet::new()),
+        };
+        let after = apply(before.clone(), version, id, draft.at, &draft)?;
+        let batch = batch(id, version, after.as_ref(), &draft, &mut kept)?;
+        let this = self.clone();
+        // A task of its own: if the caller goes away half-way, what was written must be known.
+        let written = tokio::spawn(async move {
+            let appended = this.inner.log.append(batch).await?;
+            let at = Timestamp(appended.time_ms);
+            let after = apply(before, version, id, at, &draft)?;
+            this.publish(id, after.as_ref(), version, &draft, kept);
+            drop(turn);
+            Ok(after)
+        });
+        written.await.unwrap_or(Err(StoreError::ShuttingDown))
+    }
+
+    fn publish(
+        &self,
+        id: EndpointId,
+        after: Option<&Endpoint>,
+        version: Version,
+        draft: &Draft,
+        kept: BTreeSet<MessageId>,
+    ) {
+        let version = version + draft.events.len() as u64;
+        let mut endpoints = self.write();
+        let Some(endpoint) = after.cloned() else {
+            endpoints.remove(&id);
+            return;
+        };
+        match endpoints.get_mut(&id) {
+            Some(entry) => {
+                let mut endpoint = endpoint;
+                let passed = entry.endpoint.place;
+                if passed.epoch == endpoint.place.epoch && endpoint.place.through < passed.through {
+                    // What was passed over while this was being written.
+                    endpoint.place.through = passed.through;
+                }
+                (entry.endpoint, entry.version, entry.kept) = (endpoint, version, kept);
+                if !draft.events.is_empty() || draft.by != ENGINE {
+                    entry.changed.send_modify(|count| *count += 1);
+                }
+            }
+            None => {
+                let entry = Entry::new(endpoint, version, kept);
+                endpoints.insert(id, entry);
+                drop(endpoints);
+                self.inner.created.send_modify(|count| *count += 1);
+            }
+        }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.read().len() < WEBHOOK_ENDPOINTS_MAX
+    }
+}
+
+/// Whom the history names for what the engine does by itself.
+pub(super) const ENGINE: &str = "engine";
+
+impl Entry {
+    fn new(endpoint: Endpoint, version: Version, kept: BTreeSet<MessageId>) -> Self {
+        Self {
+            endpoint,
+            version,
+            turn: Arc::default(),
+            changed: watch::Sender::new(0),
+            kept,
+        }
+    }
+}
+
+/// The stream of an endpoint.
+pub(super) fn stream_of(id: EndpointId) -> Result<StreamId, StoreError> {
+    let name = format!("{STREAM_PREFIX}{}", id.hex());
+    StreamId::new(name).ok_or_else(|| damaged("the id of an endpoint", "it names no stream"))
+}
+
+/// The endpoint that a stream belongs to; none for streams of anything else.
+pub(crate) fn of_stream(stream: &StreamId) -> Option<EndpointId> {
+    EndpointId::of_hex(stream.as_str().strip_prefix(STREAM_PREFIX)?)
+}
+
+pub(super) fn damaged(place: &str, reason: impl Into<String>) -> StoreError {
+    StoreError::Damaged {
+        place: place.to_owned(),
+        reason: reason.into(),
+    }
+}
+
+fn apply(
+    before: Option<Endpoint>,
+    version: Version,
+    id: EndpointId,
+    at: Timestamp,
+    draft: &Draft,
+) -> Result<Option<Endpoint>, StoreError> {
+    let mut state = before.map(|mut endpoint| {
+        endpoint.place = draft.place.unwrap_or(endpoint.place);
+        endpoint
+    });
+    for (version, event) in (version + 1..).zip(&draft.events) {
+        state = evolve(state, id, version, at, event)
+            .map_err(|reason| damaged(&id.to_string(), reason))?;
+    }
+    Ok(state)
+}
+
+fn batch(
+    id: EndpointId,
+    version: Version,
+    after: Option<&Endpoint>,
+    draft: &Draft,
+    kept: &mut BTreeSet<MessageId>,
+) -> Result<Batch, StoreError> {
+    let mut batch = Batch::default();
+    if !draft.events.is_empty() {
+        let records = draft
+            .events
+            .iter()
+            .map(|event| event.record(&draft.by, draft.at))
+            .collect::<Result<_, _>>()
+            .map_err(|error| damaged(&id.to_string(), error.0))?;
+        batch.streams.push(StreamAppend {
+            stream: stream_of(id)?,
+            expected: version,
+            records,
+        });
+    }
+    let key = id.as_bytes().to_vec();
+    let Some(endpoint) = after else {
+        batch.deletes = [(ENDPOINTS, key.clone()), (PLACES, key)].into();
+        batch
+            .deletes
+            .extend(kept.iter().map(|message| (DELIVERIES, message.key())));
+        return Ok(batch);
+    };
+    let mut put = |index, key, value| batch.puts.push(IndexPut { index, key, value });
+    if version == 0 {
+        put(ENDPOINTS, key.clone(), Vec::new());
+    }
+    put(PLACES, key, encode(&endpoint.place)?);
+    if let Some(delivery) = &draft.delivery {
+        put(DELIVERIES, delivery.id.key(), encode(delivery)?);
+        kept.insert(delivery.id);
+        while DELIVERIES_KEPT < kept.len() {
+            // Never the one that was just sent, however old its event is.
+            let oldest = kept.iter().find(|id| **id != delivery.id).copied();
+            let Some(oldest) = oldest else { break };
+            kept.remove(&oldest);
+            batch.deletes.push((DELIVERIES, oldest.key()));
+        }
+    }
+    Ok(batch)
+}
+
+fn encode(value: &impl bincode::Encode) -> Result<Vec<u8>, StoreError> {
+    codec::encode(FORMAT, value).map_err(|error| damaged("an entry of webhooks", error.0))
+}
+
+fn decode<T: bincode::Decode<()>>(bytes: &[u8]) -> Result<T, StoreError> {
+    codec::decode(FORMAT, bytes).map_err(|error| damaged("an entry of webhooks", error.0))
+}
+
+fn scan(log: &dyn EventLog, id: EndpointId) -> Result<holdpoint_storage::Entries, StoreError> {
+    let range = ScanRange {
+        prefix: id.as_bytes(),
+        ..ScanRange::default()
+    };
+    Ok(log.scan(DELIVERIES, range, 2 * DELIVERIES_KEPT, Direction::Forward)?)
+}
+
+fn load(log: &dyn EventLog) -> Result<BTreeMap<EndpointId, Entry>, StoreError> {
+    let mut found = BTreeMap::new();
+    for id in listed(log)? {
+        // An index that was built again also holds those that were deleted.
+        let Some((mut endpoint, version)) = replay(log, id)? else {
+            continue;
+        };
+        // The place of the log may be behind, never ahead. One of another epoch is not ours.
+        if let Some(bytes) = log.get(PLACES, id.as_bytes())? {
+            let place: Place = decode(&bytes)?;
+            if place.epoch == endpoint.place.epoch && endpoint.place.through <= place.through {
+                endpoint.place = place;
+            }
+        }
+        let mut kept = BTreeSet::new();
+        for (_, value) in scan(log, id)? {
+            kept.insert(decode::<Delivery>(&value)?.id);
+        }
+        found.insert(id, Entry::new(endpoint, version, kept));
+    }
+    Ok(found)
+}
+
+/// The endpoints that the index holds.
+fn listed(log: &dyn EventLog) -> Result<Vec<EndpointId>, StoreError> {
+    let mut found = Vec::new();
+    let mut above: Option<Vec<u8>> = None;
+    loop {
+        let range = ScanRange {
+            above: above.as_deref(),
+            ..ScanRange::default()
+        };
+        let entries = log.scan(ENDPOINTS, range, REPLAY_PAGE, Direction::Forward)?;
+        let Some((last, _)) = entries.last() else {
+            return Ok(found);
+        };
+        above = Some(last.clone());
+        for (key, _) in entries {
+            let id = key.try_into().map(EndpointId::from_bytes);
+            let id = id.map_err(|_| damaged("the index of webhooks", "a key is no id"))?;
+            found.push(id);
+        }
+    }
+}
+
+fn replay(log: &dyn EventLog, id: EndpointId) -> Result<Option<(Endpoint, Version)>, StoreError> {
+    let stream = stream_of(id)?;
+    let mut state = None;
+    let mut version = 0;
+    loop {
+        let records = log.read_stream(&stream, version, REPLAY_PAGE)?;
+        let Some(last) = records.last() else {
+            return Ok(state.map(|endpoint| (endpoint, version)));
+        };
+        version = last.version;
+        for record in &records {
+            let wrong = |reason| damaged(&format!("record {} of {stream}", record.version), reason);
+            let event = Event::of(record).map_err(|error| wrong(error.0))?;
+            let at = Timestamp(record.time_ms);
+            state = evolve(state, id, record.version, at, &event).map_err(wrong)?;
+        }
+    }
+}
