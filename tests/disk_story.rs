@@ -11,6 +11,7 @@ mod client;
 #[expect(dead_code, reason = "the example uses more of it")]
 #[path = "../examples/refunds/house.rs"]
 mod house;
+#[expect(dead_code, reason = "the tests of the store use more of it")]
 #[path = "preload/library.rs"]
 mod library;
 #[path = "disk/program.rs"]
@@ -18,7 +19,6 @@ mod program;
 #[expect(dead_code, reason = "the example uses more of it")]
 #[path = "../examples/refunds/setup.rs"]
 mod setup;
-#[expect(dead_code, reason = "the example uses more of it")]
 #[path = "../examples/refunds/shop/mod.rs"]
 mod shop;
 #[path = "disk/stage.rs"]
