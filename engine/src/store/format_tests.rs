@@ -3,6 +3,7 @@
 //! The samples in `tests/formats/` are never changed once released; a new format adds a file. To
 //! write the samples of a format that has none yet: `UPDATE_FORMATS=1 cargo test format`.
 
+mod damage;
 mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -384,20 +385,4 @@ fn views_are_stored_as_this_version_says() {
     assert_eq!(stored.len(), 1);
     assert_eq!(codec::decode_view(&stored[0].1).expect("read"), view);
     assert_eq!(stored[0].1, bytes);
-}
-
-#[test]
-fn damaged_bodies_are_errors_and_never_panics() {
-    let new = codec::encode_event(&staged(), "engine", AT).expect("encoded");
-    for length in 0..new.body.len() {
-        let cut = record(&new.kind, new.body[..length].to_vec());
-        assert!(codec::decode_event(&cut).is_err(), "cut at {length}");
-    }
-    let mut longer = new.body.clone();
-    longer.push(0);
-    assert!(codec::decode_event(&record(&new.kind, longer)).is_err());
-    let mut newer = new.body.clone();
-    newer[0] = 2;
-    assert!(codec::decode_event(&record(&new.kind, newer)).is_err());
-    assert!(codec::decode_event(&record("action.approved", new.body)).is_err());
 }

@@ -177,11 +177,11 @@ impl Store {
             *version += 1;
             let now = event.state();
             publish(on);
-            *store
-                .pause
-                .now
+            let shared = &store.pause.now;
+            shared
                 .write()
-                .unwrap_or_else(PoisonError::into_inner) = now.clone();
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(&now);
             // What became due in the meantime is in the open index.
             store.inbox.look_again();
             store.board.wake_all();

@@ -1,12 +1,13 @@
 //! What holds for any series of commands.
 
+mod resend;
+
 use holdpoint_engine::action::{
     Action, Arrangement, AttemptOutcome, AttemptResult, Command, Event, Finding, Holder,
     SafetyClass, Status, WorkReport, decide, evolve,
 };
 use holdpoint_engine::approval::{Need, Requirement};
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::limits::RESENDS_MAX;
 use holdpoint_engine::time::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
@@ -246,7 +247,7 @@ fn check_step(before: &Action, event: &Event, after: &Action) {
         }
     }
     check_leases(before, event, after);
-    check_resend(before, event, after);
+    resend::check(before, event, after);
     if let (Some(not_before), Event::CommitRecorded { at, .. }) = (before.not_before, event) {
         assert!(not_before <= *at, "it is scheduled for later");
     }
@@ -319,44 +320,6 @@ fn check_leases(before: &Action, event: &Event, after: &Action) {
         let is_lease = matches!(event, Event::LeaseGranted { .. });
         assert!(with_lease || !is_lease, "the engine calls it itself");
     }
-}
-
-/// What must hold of a call that is sent once more.
-fn check_resend(before: &Action, event: &Event, after: &Action) {
-    if let Event::ResendRecorded { resend, at } = event {
-        let first = &before.attempts[0];
-        let kept = before.key_kept_ms.expect("i02: the target keeps keys");
-        let terms = &before.proposal.terms;
-        let arrived = resend.send_deadline.plus_ms(terms.request_lifetime_ms);
-        assert!(
-            arrived <= first.started_at.plus_ms(kept),
-            "i02: it may arrive after retention, counted from the first send"
-        );
-        assert!(
-            before.deadline().is_none_or(|deadline| *at < deadline),
-            "i09"
-        );
-        assert_eq!(
-            resend.request_digest, first.request_digest,
-            "the same bytes"
-        );
-        assert_eq!(resend.idempotency_key, before.proposal.idempotency_key);
-        assert!(
-            before
-                .doubt
-                .is_some_and(|doubt| doubt.resends < RESENDS_MAX)
-        );
-    }
-    let refused = matches!(event, Event::ResendFailed { .. });
-    assert!(!refused || after.status() == Status::Unknown, "i10");
-    let in_doubt = |action: &Action| {
-        let mut attempts = action.attempts.iter();
-        attempts.any(|attempt| attempt.result == Some(AttemptResult::Unknown))
-    };
-    assert!(
-        !(refused && in_doubt(before)) || in_doubt(after),
-        "i10: a refused resend ends no doubt"
-    );
 }
 
 proptest! {

@@ -70,19 +70,18 @@ fn why_not(action: &Action, trouble: Trouble, person: &Principal) -> Option<&'st
         let mut votes = approval.votes.iter();
         votes.any(|cast| cast.voter.id == person.id)
     });
-    match trouble {
-        Trouble::Stuck => None,
-        Trouble::Unknown if asked => Some(
-            "You asked for it, or own the key that did: somebody else must say what became of it.",
-        ),
-        Trouble::Unknown if voted => {
-            Some("You approved it: somebody else must say what became of it.")
-        }
-        Trouble::Unknown if !person.has(Role::Operator) => {
-            Some("Settling is for people with the role of operator.")
-        }
-        Trouble::Unknown => None,
+    if trouble == Trouble::Stuck {
+        return None;
     }
+    if asked {
+        return Some(
+            "You asked for it, or own the key that did: somebody else must say what became of it.",
+        );
+    }
+    if voted {
+        return Some("You approved it: somebody else must say what became of it.");
+    }
+    (!person.has(Role::Operator)).then_some("Settling is for people with the role of operator.")
 }
 
 #[derive(Template)]
