@@ -212,6 +212,10 @@ impl Model {
                 attempt::lease(&mut self.attempts, event)?;
                 "executing"
             }
+            (Event::Reminded { .. }, "staged") => {
+                must!(at < self.deadline(), "I9: reminded after the deadline");
+                "staged"
+            }
             (Event::CheckInconclusive { .. }, "unknown") => "unknown",
             (Event::Settled { by, happened, .. }, "unknown") => {
                 let voted = self.votes.iter().any(|cast| cast.voter.id == *by);
