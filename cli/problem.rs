@@ -1,57 +1,40 @@
 //! Problem documents (RFC 9457) of the server, in words.
 
-use serde_json::Value;
+use holdpoint::client::Problem;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
-/// The failure that an answer with an error status means. `with_token` says whether a credential
-/// was sent.
-pub(crate) fn failure(status: u16, body: &[u8], with_token: bool) -> Failure {
-    let Ok(problem) = serde_json::from_slice::<Value>(body) else {
-        return Failure::new(
-            ExitCode::of_problem("", status),
-            format!("the server answered {status} without saying why"),
-        )
-        .help("check that --server names a Holdpoint server, and look at its log");
-    };
-    let text = |name: &str| {
-        problem
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let code = text("code");
-    let said = [text("detail"), text("title"), "the server refused"]
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .unwrap_or_default();
-    let mut failure = Failure::new(
-        ExitCode::of_problem(code, status),
-        said.trim_end_matches('.'),
-    );
-    for error in problem
-        .get("errors")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let part = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
-        let place = match part("pointer") {
+/// The failure that a refusal of the server means.
+pub(crate) fn failure(problem: &Problem) -> Failure {
+    let code = problem.code.as_str();
+    let exit_code = ExitCode::of_problem(code, problem.status);
+    if problem.document.is_null() {
+        return Failure::new(exit_code, problem.to_string())
+            .help("check that --server names a Holdpoint server, and look at its log");
+    }
+    let mut failure = Failure::new(exit_code, problem.to_string());
+    for error in &problem.errors {
+        let place = match error.pointer.as_str() {
             "" => "the body",
             pointer => pointer,
         };
-        failure = failure.detail(format!("{place}: {}", part("detail")));
+        failure = failure.detail(format!("{place}: {}", error.detail));
     }
-    let request_id = text("request_id");
-    failure = failure.detail(match request_id {
-        "" => format!("code {code}, HTTP status {status}"),
-        id => format!("code {code}, HTTP status {status}, request {id}"),
+    let status = problem.status;
+    failure = failure.detail(match &problem.request_id {
+        None => format!("code {code}, HTTP status {status}"),
+        Some(id) => format!("code {code}, HTTP status {status}, request {id}"),
     });
-    if let Some(help) = help(code, with_token) {
+    if let Some(help) = help(code, problem.with_token) {
         failure = failure.help(help);
     }
-    failure.problem(problem)
+    failure.problem(problem.document.clone())
+}
+
+/// The same, from an answer with an error status. `with_token` says whether a credential was sent.
+pub(crate) fn of_answer(status: u16, body: &[u8], with_token: bool) -> Failure {
+    failure(&Problem::read(status, body, None, with_token))
 }
 
 /// What to do about a stable code.
@@ -81,7 +64,7 @@ fn help(code: &str, with_token: bool) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::failure;
+    use super::of_answer as failure;
     use crate::exit_code::ExitCode;
 
     #[test]

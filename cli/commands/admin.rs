@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
+use holdpoint::client::Client;
 use holdpoint_engine::identity::{ChangeError, Identity, StoreError};
 use holdpoint_storage::EventLog;
 use serde_json::Value;
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::config::{self, PlaceArgs, Settings};
 use crate::data;
 use crate::exit_code::ExitCode;
@@ -58,7 +59,7 @@ impl Admin {
         output: Output,
     ) -> Outcome<Self> {
         if let Some(server) = &args.server {
-            return Client::new(&ServerArgs {
+            return client::connect(&ServerArgs {
                 server: server.clone(),
                 token_file: args.token_file.clone(),
                 plain_http: args.plain_http,

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use holdpoint::client::Client;
 use serde_json::Value;
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -43,7 +44,7 @@ pub(crate) struct TailArgs {
 /// Prints events.
 pub(crate) async fn run(command: EventsCommand, output: Output) -> Outcome {
     let EventsCommand::Tail(args) = command;
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     if args.follow {
         return follow(&client, args.after, output).await;
     }
@@ -101,10 +102,10 @@ async fn follow(client: &Client, mut after: u64, output: Output) -> Outcome {
     loop {
         let path = format!("/v1/events/stream?after={after}");
         let request = client
-            .request(reqwest::Method::GET, &path)?
+            .request(reqwest::Method::GET, &path)
             .header(reqwest::header::ACCEPT, "text/event-stream")
             .header("Last-Event-ID", after.to_string());
-        match client.open(request).await {
+        match client.open_answer(request).await.map_err(Failure::from) {
             Ok(response) => {
                 connected = true;
                 read_stream(response, &mut after, output).await?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, field};
@@ -38,8 +38,8 @@ pub(crate) async fn run(args: LoginArgs, output: Output) -> Outcome {
                 .help("say where with --token-file FILE")
         })?;
     if args.end {
-        let client = Client::new(&args.server)?;
-        let request = client.request(reqwest::Method::DELETE, "/v1/sessions")?;
+        let client = client::connect(&args.server)?;
+        let request = client.request(reqwest::Method::DELETE, "/v1/sessions");
         client.send(request).await?;
         std::fs::remove_file(&token_file).map_err(|error| {
             Failure::because(format!("cannot remove {}", token_file.display()), &error)
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: LoginArgs, output: Output) -> Outcome {
         output.note("signed out");
         return Ok(ExitCode::Ok);
     }
-    let client = Client::anonymous(&args.server)?;
+    let client = client::anonymous(&args.server)?;
     let password = secret::password(
         args.password_file.as_deref(),
         &format!("Password of {}: ", escape::text(&args.email)),

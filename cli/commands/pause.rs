@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
@@ -34,7 +34,7 @@ pub(crate) struct ResumeArgs {
 
 /// Switches to paused.
 pub(crate) async fn pause(args: PauseArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let body = json!({ "reason": args.reason });
     let answer = client.post("/v1/pause", &body).await?;
     report(&answer.body, output)
@@ -42,7 +42,7 @@ pub(crate) async fn pause(args: PauseArgs, output: Output) -> Outcome {
 
 /// Sends what is due again.
 pub(crate) async fn resume(args: ResumeArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let body = args
         .reason
         .as_ref()

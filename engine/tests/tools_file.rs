@@ -188,7 +188,7 @@ fn what_works_but_perhaps_not_as_meant_is_a_warning() {
     for (definition, part) in [
         ("{}", "treated as approval-bound"),
         ("{}", "no input schema"),
-        ("{}", "a worker must pull"),
+        ("{}", "a service must pull"),
         ("{}", "two actions"),
         ("{}", "no check"),
         ("{}", "no state"),

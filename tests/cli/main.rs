@@ -7,3 +7,4 @@ mod story;
 mod support;
 mod usage;
 mod webhooks;
+mod work;

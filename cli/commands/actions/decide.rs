@@ -1,9 +1,10 @@
 //! What people do about an action: `approve`, `reject`, `withdraw`, `cancel`, `settle`.
 
 use clap::Args;
+use holdpoint::client::Client;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -78,7 +79,7 @@ pub(crate) struct SettleArgs {
 
 /// Shows what will be approved exactly, asks, and sends the digests that were shown.
 pub(super) async fn approve(args: ApproveArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let action = client.get(&path).await?.body;
     let digest = field(&action, "/digest");
@@ -135,7 +136,7 @@ pub(super) async fn approve(args: ApproveArgs, output: Output) -> Outcome {
 
 /// Votes no, on what the action is now.
 pub(super) async fn reject(args: RejectArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let action = client.get(&path).await?.body;
     vote(
@@ -183,7 +184,7 @@ pub(super) async fn cancel(args: ReasonArgs, output: Output) -> Outcome {
 }
 
 async fn post(args: ReasonArgs, verb: &str, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let body = match args.reason {
         Some(reason) => json!({ "reason": reason }),
@@ -195,7 +196,7 @@ async fn post(args: ReasonArgs, verb: &str, output: Output) -> Outcome {
 
 /// Says what became of an unknown outcome.
 pub(super) async fn settle(args: SettleArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let body = json!({ "happened": args.happened, "reason": args.reason });
     let action = client.post(&format!("{path}/settle"), &body).await?.body;

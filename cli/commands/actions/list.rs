@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -42,7 +42,7 @@ pub(crate) struct ListArgs {
 
 /// Prints one page.
 pub(super) async fn run(args: ListArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = format!("/v1/actions?{}", query(&args));
     let page = client.get(&path).await?.body;
     if output.json {

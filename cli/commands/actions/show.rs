@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
@@ -28,7 +28,7 @@ pub(crate) struct ShowArgs {
 
 /// Prints one action.
 pub(super) async fn run(args: ShowArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     if args.receipt {
         let receipt = client.get(&format!("{path}/receipt")).await?;
@@ -93,6 +93,9 @@ pub(super) fn describe(action: &Value) -> String {
             ("  result", "/result"),
             ("  HTTP status", "/http_status"),
             ("  window", "/window"),
+            ("  worker", "/lease/name"),
+            ("  worker's key", "/lease/worker"),
+            ("  lease until", "/lease/until"),
         ] {
             line(&mut out, name, attempt, pointer);
         }
@@ -210,7 +213,11 @@ fn array(value: Option<&Value>) -> &[Value] {
 /// What a person can do about an action in this status.
 pub(super) fn next_step(action: &Value) -> Option<String> {
     let id = escape::text(&field(action, "/id"));
+    let pulled = action.pointer("/request/method").and_then(Value::as_str) == Some("WORK");
     Some(match action.get("status").and_then(Value::as_str)? {
+        "approved" | "accepted" if pulled => {
+            "it waits for a worker to take it; its key needs the scope work:TOOL".to_owned()
+        }
         "staged" => format!(
             "it waits for people: `holdpoint actions approve {id}`, or reject {id} --reason WHY"
         ),

@@ -9,7 +9,7 @@ use holdpoint_engine::tool::parse_duration;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -54,19 +54,14 @@ pub(crate) struct SubmitArgs {
 
 /// Submits an action and prints its id and status.
 pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let body = body(&args)?;
     let key = match &args.idempotency_key {
         Some(key) => key.clone(),
         None => random_key()?,
     };
-    let request = client
-        .request(reqwest::Method::POST, "/v1/actions")?
-        .timeout(Duration::from_mins(1))
-        .header(reqwest::header::CONTENT_TYPE, "application/json")
-        .header("Idempotency-Key", quoted(&key)?)
-        .body(body);
-    let answer = client.send(request).await.map_err(|failure| {
+    let sent = client.submit_text(&body, &key).await;
+    let answer = sent.map_err(Failure::from).map_err(|failure| {
         if failure.is_settled() {
             return failure;
         }
@@ -170,20 +165,6 @@ fn args_text(argument: &str) -> Outcome<String> {
         )));
     }
     Ok(text)
-}
-
-/// The key as a quoted string of a structured header (RFC 9651).
-fn quoted(key: &str) -> Outcome<String> {
-    let printable = key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    if key.is_empty() || 255 < key.len() || !printable {
-        return Err(Failure::usage(
-            "an idempotency key has 1 to 255 printable ASCII characters",
-        ));
-    }
-    Ok(format!(
-        "\"{}\"",
-        key.replace('\\', "\\\\").replace('"', "\\\"")
-    ))
 }
 
 fn random_key() -> Outcome<String> {

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use holdpoint::client::Client;
 use holdpoint_engine::tool::parse_duration;
 use serde_json::Value;
 
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
@@ -35,7 +36,7 @@ pub(crate) struct WaitArgs {
 
 /// Waits and prints the action as it is then.
 pub(super) async fn run(args: WaitArgs, output: Output) -> Outcome {
-    let client = Client::new(&args.server)?;
+    let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let action = until_final(&client, &path, args.at_most, args.decided).await?;
     report(&action, args.decided, output)

@@ -222,14 +222,14 @@ impl Client {
             }
             self.target.refused_for_rate.fetch_add(1, Ordering::Relaxed);
             if STEP_TIME < start.elapsed() {
-                return Err(crate::problem::failure(429, &answer.body, true)
+                return Err(crate::problem::of_answer(429, &answer.body, true)
                     .detail("refused for a minute, again and again"));
             }
             let rest = answer.retry_after.unwrap_or(REST_MAX).min(REST_MAX);
             tokio::time::sleep(rest).await;
         };
         if !(200..300).contains(&answer.status) {
-            return Err(crate::problem::failure(answer.status, &answer.body, true));
+            return Err(crate::problem::of_answer(answer.status, &answer.body, true));
         }
         serde_json::from_slice(&answer.body)
             .map_err(|error| Failure::because("the server did not answer with an action", &error))

@@ -15,9 +15,9 @@ use super::connection::{Ask, Connection, Place};
 use super::load;
 use super::report::Report;
 use super::{Bounds, CLIENTS};
-use crate::client::is_loopback;
 use crate::failure::{Failure, Outcome};
 use crate::{escape, secret};
+use holdpoint::client::is_loopback;
 
 /// The arguments for a running server.
 #[derive(Args, Debug)]
@@ -195,7 +195,7 @@ async fn tool(place: &Place, token: &str, asked: Option<&str>) -> Outcome<String
     };
     let answer = Connection::open(place.clone()).await?.send(&ask).await?;
     if answer.status != 200 {
-        return Err(crate::problem::failure(answer.status, &answer.body, true));
+        return Err(crate::problem::of_answer(answer.status, &answer.body, true));
     }
     let tools: Tools = serde_json::from_slice(&answer.body)
         .map_err(|error| Failure::because("the server did not list its tools", &error))?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Explained, Findings};
-use crate::client::{Client, ServerArgs};
+use crate::client::{self, ServerArgs};
 use crate::commands::pause;
 use crate::output::field;
 
@@ -12,7 +12,7 @@ const EXPLAINED_MAX: usize = 20;
 
 /// Asks the server how it is; with a token, also for actions that do not move.
 pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings) {
-    let client = match Client::new(args) {
+    let client = match client::connect(args) {
         Ok(client) => client,
         Err(failure) => {
             findings.bad(
@@ -23,8 +23,8 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             return;
         }
     };
-    if let Err(failure) = client.get_text("/livez").await {
-        let words = failure.message().to_owned();
+    if let Err(error) = client.get_text("/livez").await {
+        let words = error.to_string();
         if held {
             findings.bad(
                 "server",
@@ -38,13 +38,9 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
     }
     match client.get_text("/readyz").await {
         Ok(()) => findings.good("server", format!("{} is ready", client.server())),
-        Err(failure) => findings.bad(
+        Err(error) => findings.bad(
             "server",
-            format!(
-                "{} takes no actions: {}",
-                client.server(),
-                failure.message()
-            ),
+            format!("{} takes no actions: {error}", client.server()),
             "look at its log; after a failed write it waits for a restart",
         ),
     }
@@ -57,7 +53,7 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
         return;
     }
     match client.get("/v1/pause").await {
-        Err(failure) => findings.warn("pause", failure.message(), "look at the log of the server"),
+        Err(error) => findings.warn("pause", error.to_string(), "look at the log of the server"),
         Ok(answer) if answer.body.get("paused").and_then(Value::as_bool) == Some(true) => {
             findings.warn(
                 "pause",
@@ -68,9 +64,9 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
         Ok(_) => findings.good("pause", "not paused: what is due is sent"),
     }
     match client.get("/v1/attention").await {
-        Err(failure) => findings.warn(
+        Err(error) => findings.warn(
             "actions",
-            failure.message(),
+            error.to_string(),
             "use the token of an operator, an auditor or an administrator",
         ),
         Ok(answer) => {

@@ -70,7 +70,7 @@ pub(super) async fn set_enabled(
             let path = remote(admin, email).await?;
             let body = json!({ "enabled": enabled, "reason": reason });
             let request = client
-                .request(Method::PATCH, &path)?
+                .request(Method::PATCH, &path)
                 .header(reqwest::header::CONTENT_TYPE, "application/json")
                 .body(body.to_string());
             Ok(client.send(request).await?.body)
@@ -90,10 +90,11 @@ pub(super) async fn set_password(admin: &Admin, email: &str, password: &Secret) 
             let path = remote(admin, email).await?;
             let body = json!({ "password": password.expose() });
             let request = client
-                .request(Method::PUT, &format!("{path}/password"))?
+                .request(Method::PUT, &format!("{path}/password"))
                 .header(reqwest::header::CONTENT_TYPE, "application/json")
                 .body(body.to_string());
-            client.send(request).await.map(|_| ())
+            client.send(request).await?;
+            Ok(())
         }
     }
 }

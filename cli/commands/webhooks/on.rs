@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdpoint::client::Client;
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
 use holdpoint_engine::webhook::{
     Cause, Endpoint, EndpointId, MessageId, NewEndpoint, SigningKey, WebhookError, Webhooks,
@@ -13,7 +14,6 @@ use holdpoint_web::wire;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::client::Client;
 use crate::commands::admin::{self, Admin, BY};
 use crate::commands::user;
 use crate::exit_code::ExitCode;
@@ -129,8 +129,9 @@ pub(super) async fn remove(admin: &Admin, id: EndpointId, reason: &str) -> Outco
     match admin {
         Admin::Server(client) => {
             let path = format!("{}?reason={}", path(id), encoded(reason));
-            let request = client.request(Method::DELETE, &path)?;
-            client.send(request).await.map(|_| ())
+            let request = client.request(Method::DELETE, &path);
+            client.send(request).await?;
+            Ok(())
         }
         Admin::Folder { .. } => {
             let deleted = need(hooks(admin)?)?.delete(BY, id, reason).await;

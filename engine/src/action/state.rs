@@ -267,6 +267,12 @@ impl Action {
             .is_some_and(|request| request.method == WORKER_METHOD)
     }
 
+    /// Whether a worker has the attempt that is on its way.
+    pub fn is_leased(&self) -> bool {
+        let last = self.attempts.last();
+        self.phase == Phase::Executing && last.is_some_and(|last| last.lease.is_some())
+    }
+
     /// The side that may not vote.
     pub fn requester(&self) -> Requester {
         let caller = &self.proposal.caller;

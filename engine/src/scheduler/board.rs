@@ -28,6 +28,8 @@ struct State {
     by_tool: HashMap<String, BTreeSet<u64>>,
     /// What somebody looks at in this moment, so that nobody else does for nothing.
     in_hand: HashSet<ActionId>,
+    /// How many of a tool are in hand or leased: no more than its definition allows.
+    busy: HashMap<String, usize>,
 }
 
 struct Asleep {
@@ -47,6 +49,23 @@ impl State {
             }
         }
         Some(asleep)
+    }
+
+    fn begin(&mut self, tool: &str) {
+        *self.busy.entry(tool.to_owned()).or_default() += 1;
+    }
+
+    fn end(&mut self, tool: &str) {
+        if let Some(busy) = self.busy.get_mut(tool) {
+            *busy -= 1;
+            if *busy == 0 {
+                self.busy.remove(tool);
+            }
+        }
+    }
+
+    fn is_busy(&self, tool: &str, limit: usize) -> bool {
+        limit <= self.busy.get(tool).copied().unwrap_or(0)
     }
 
     fn wake(&mut self, tool: &str) {
@@ -70,7 +89,7 @@ pub(crate) struct InHand<'a> {
     board: &'a Board,
     id: ActionId,
     tool: &'a str,
-    is_done: bool,
+    wakes_next: bool,
 }
 
 impl Board {
@@ -108,15 +127,41 @@ impl Board {
         }
     }
 
-    /// Takes something in hand; none where somebody else has it there.
-    pub(crate) fn take<'a>(&'a self, id: ActionId, tool: &'a str) -> Option<InHand<'a>> {
-        let is_free = self.state().in_hand.insert(id);
-        // Made only where it was free: dropping one gives the action back.
-        is_free.then(|| InHand {
+    /// A worker has one more of the tool.
+    pub(crate) fn lease_began(&self, tool: &str) {
+        self.state().begin(tool);
+    }
+
+    /// A worker has one less of the tool; somebody else may have one.
+    pub(crate) fn lease_ended(&self, tool: &str) {
+        let mut state = self.state();
+        state.end(tool);
+        state.wake(tool);
+    }
+
+    /// Whether workers have as many of the tool as they may.
+    pub(crate) fn is_busy(&self, tool: &str, limit: usize) -> bool {
+        self.state().is_busy(tool, limit)
+    }
+
+    /// Takes something in hand; none where somebody else has it there, or as many of the tool as may
+    /// be are under way.
+    pub(crate) fn take<'a>(
+        &'a self,
+        id: ActionId,
+        tool: &'a str,
+        limit: usize,
+    ) -> Option<InHand<'a>> {
+        let mut state = self.state();
+        if state.is_busy(tool, limit) || !state.in_hand.insert(id) {
+            return None;
+        }
+        state.begin(tool);
+        Some(InHand {
             board: self,
             id,
             tool,
-            is_done: false,
+            wakes_next: true,
         })
     }
 
@@ -160,9 +205,9 @@ impl Drop for Turn<'_> {
 }
 
 impl InHand<'_> {
-    /// It was looked at to the end.
-    pub(crate) fn done(mut self) {
-        self.is_done = true;
+    /// It was looked at to the end. Where nothing came of it, nobody else would find more there.
+    pub(crate) fn done(mut self, given: bool) {
+        self.wakes_next = given;
     }
 }
 
@@ -170,7 +215,8 @@ impl Drop for InHand<'_> {
     fn drop(&mut self) {
         let mut state = self.board.state();
         state.in_hand.remove(&self.id);
-        if !self.is_done {
+        state.end(self.tool);
+        if self.wakes_next {
             state.wake(self.tool);
         }
     }
@@ -184,12 +230,86 @@ mod tests {
     fn i12_what_somebody_has_in_hand_is_given_to_nobody_else() {
         let board = Board::default();
         let id = ActionId::from_bytes([7; 16]);
-        let first = board.take(id, "pack");
+        let first = board.take(id, "pack", 9);
         assert!(first.is_some());
         // The second try hangs on no lock, and gives nothing back for the first.
-        assert!(board.take(id, "pack").is_none());
-        assert!(board.take(id, "pack").is_none());
+        assert!(board.take(id, "pack", 9).is_none());
+        assert!(board.take(id, "pack", 9).is_none());
         drop(first);
-        assert!(board.take(id, "pack").is_some());
+        assert!(board.take(id, "pack", 9).is_some());
+    }
+
+    fn tools(names: &[&str]) -> Arc<[String]> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    fn wake(board: &Board, tool: &str) {
+        board.state().wake(tool);
+    }
+
+    #[tokio::test]
+    async fn whoever_has_waited_longest_is_woken_first_and_alone() {
+        let board = Board::default();
+        let first = board.join(tools(&["a", "b"])).expect("room");
+        let second = board.join(tools(&["b"])).expect("room");
+        for turn in [&second, &first] {
+            turn.lie_down();
+        }
+        wake(&board, "b");
+        first.woken().await;
+        assert!(second.is_asleep());
+        wake(&board, "b");
+        second.woken().await;
+        // Who found nothing keeps the place in the row.
+        second.lie_down();
+        first.lie_down();
+        wake(&board, "b");
+        first.woken().await;
+        assert!(second.is_asleep());
+    }
+
+    #[tokio::test]
+    async fn whoever_leaves_lets_the_next_one_look() {
+        let board = Board::default();
+        let first = board.join(tools(&["a"])).expect("room");
+        let second = board.join(tools(&["a"])).expect("room");
+        first.lie_down();
+        second.lie_down();
+        wake(&board, "a");
+        drop(first);
+        second.woken().await;
+    }
+
+    #[test]
+    fn no_more_of_a_tool_are_given_out_than_it_allows() {
+        let board = Board::default();
+        let id = |number| ActionId::from_bytes([number; 16]);
+        let hand = board.take(id(1), "a", 2).expect("free");
+        assert!(board.take(id(1), "a", 2).is_none(), "in somebody's hand");
+        board.lease_began("a");
+        assert!(board.take(id(2), "a", 2).is_none() && board.is_busy("a", 2));
+        assert!(board.take(id(3), "b", 2).is_some());
+        hand.done(true);
+        assert!(board.take(id(2), "a", 2).is_some());
+        board.lease_ended("a");
+        assert!(board.state().busy.is_empty(), "nothing is left behind");
+    }
+
+    #[test]
+    fn i21_only_so_many_wait() {
+        let board = Board::default();
+        let turns: Vec<_> = (0..CLAIMS_WAITING_MAX)
+            .map(|_| board.join(tools(&["a"])).expect("room"))
+            .collect();
+        assert!(board.join(tools(&["a"])).is_none());
+        drop(turns);
+        assert!(board.join(tools(&["a"])).is_some());
+        assert!(board.state().by_tool.is_empty(), "nothing is left behind");
+    }
+
+    impl Turn<'_> {
+        fn is_asleep(&self) -> bool {
+            self.board.state().asleep.contains_key(&self.place)
+        }
     }
 }

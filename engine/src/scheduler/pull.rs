@@ -50,6 +50,9 @@ impl Work {
         loop {
             let mut ready = Vec::new();
             for tool in tools {
+                if self.store.board.is_busy(tool, self.limit_of(tool)) {
+                    continue;
+                }
                 let last = above.get(tool.as_str()).map(Vec::as_slice);
                 let page = self.ready(tool, last, now)?;
                 if let Some(last) = page.last() {
@@ -62,11 +65,12 @@ impl Work {
             }
             ready.sort_by_key(|key| (key.due, key.id));
             for key in &ready {
-                let Some(hand) = self.store.board.take(key.id, &key.tool) else {
+                let limit = self.limit_of(&key.tool);
+                let Some(hand) = self.store.board.take(key.id, &key.tool, limit) else {
                     continue;
                 };
                 let given = self.give(key.id, worker, lease_ms).await;
-                hand.done();
+                hand.done(matches!(given, Ok(Some(_))));
                 if let Some(permit) = given? {
                     return Ok(Pulled::Work(Box::new(permit)));
                 }
@@ -77,6 +81,12 @@ impl Work {
             next = next.min(self.next_of(tool, now)?);
         }
         Ok(Pulled::Nothing { next })
+    }
+
+    /// How many of a tool may be under way at once.
+    fn limit_of(&self, tool: &str) -> usize {
+        let tool = self.registry.get(tool);
+        tool.map_or(1, |tool| tool.concurrency.max(1) as usize)
     }
 
     /// What of a tool may be pulled now, in order.

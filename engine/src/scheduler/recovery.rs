@@ -12,7 +12,7 @@ use holdpoint_storage::{Direction, ScanRange};
 
 use super::work::{ENGINE, leased_until};
 use crate::action::{ActionId, AttemptOutcome, Command, Status};
-use crate::store::index::{self, OpenKey};
+use crate::store::index::{self, NEVER, OpenKey};
 use crate::store::{CommitError, Store};
 
 const PAGE: usize = 256;
@@ -42,8 +42,11 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
             .log
             .scan(index::OPEN, range, PAGE, Direction::Forward)
             .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
-        for (key, _) in &entries {
+        for (key, tool) in &entries {
             if let Some(open) = OpenKey::parse(key) {
+                if open.due != NEVER {
+                    store.board.lease_began(&String::from_utf8_lossy(tool));
+                }
                 match mark_unknown(store, open.id, restored).await {
                     Ok(was_lost) => found += u64::from(was_lost),
                     Err(CommitError::Full(_)) => left.push(open.id),

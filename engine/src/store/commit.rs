@@ -143,6 +143,7 @@ impl Store {
         }
         let from = state.map(Action::status);
         let old = state.map(Entries::of).unwrap_or_default();
+        let was_leased = state.is_some_and(Action::is_leased);
         let expected = request.before.as_ref().map_or(0, |before| before.version);
         let action = apply(
             request.before.map(|before| before.action),
@@ -186,6 +187,7 @@ impl Store {
                     .tally
                     .moved(view.action.id, from, view.action.status());
             }
+            store.lease_moved(&view.action, was_leased);
             store.make_known(&view, &events).await;
             Ok(Committed { view, events })
         });
@@ -221,6 +223,16 @@ impl Store {
                 ));
                 Err(CommitError::Unavailable(Box::new(error)))
             }
+        }
+    }
+
+    /// Counts the leases of each tool.
+    fn lease_moved(&self, action: &Action, was_leased: bool) {
+        let tool = &action.proposal.tool;
+        match (was_leased, action.is_leased()) {
+            (false, true) => self.board.lease_began(tool),
+            (true, false) => self.board.lease_ended(tool),
+            (false, false) | (true, true) => {}
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod damage;
 mod time;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ use serde_json::json;
 use super::codec;
 use crate::action::{
     Action, ActionId, Caller, Difference, Event, PrincipalKind, Proposal, Refused, Rendered,
-    ReplanReason, SafetyClass, Snapshot, Terms, Window, Worker, evolve,
+    ReplanReason, SafetyClass, Snapshot, Terms, Window, evolve,
 };
 use crate::approval::{CastVote, Need, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
@@ -272,34 +273,6 @@ fn samples_of_the_engine() -> Vec<Event> {
     ]
 }
 
-/// What workers that pull bring about.
-fn samples_of_work() -> Vec<Event> {
-    vec![
-        Event::LeaseGranted {
-            attempt: 1,
-            worker: Worker {
-                id: "key_anton".to_owned(),
-                name: "anton".to_owned(),
-            },
-            epoch: 1_800_000_000_123,
-            until: LATER,
-            at: AT,
-        },
-        Event::LeaseExtended {
-            attempt: 1,
-            epoch: 1_800_000_000_123,
-            until: LATER,
-            at: AT,
-        },
-        Event::WorkReported {
-            attempt: 1,
-            epoch: 1_800_000_000_123,
-            report: Digest::of(b"report"),
-            at: AT,
-        },
-    ]
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("text grows");
@@ -351,11 +324,6 @@ fn i26_the_first_format_of_events_is_still_read() {
         "one sample of each kind"
     );
     are_read("events-1.txt", &events);
-}
-
-#[test]
-fn i26_the_events_of_workers_are_still_read() {
-    are_read("events-1-work.txt", &samples_of_work());
 }
 
 fn are_read(file: &str, events: &[Event]) {

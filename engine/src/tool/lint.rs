@@ -31,8 +31,8 @@ pub(super) fn tool(tool: &Tool, fields: &Fields<'_>, report: &mut Report<'_>) {
         Execute::Worker if fields.get("execute").is_none() => {
             doubt(
                 "execute",
-                "no execute; a worker must pull the work",
-                "give execute; there is no API for workers yet, so the call would only wait",
+                "no execute; a service must pull the work",
+                "run a worker whose key has the scope work:NAME (examples/worker.py), or give execute",
             );
         }
         Execute::Http(call) if call.origin.scheme == "http" && !loopback(&call.origin.host) => {
@@ -43,6 +43,13 @@ pub(super) fn tool(tool: &Tool, fields: &Fields<'_>, report: &mut Report<'_>) {
             );
         }
         Execute::Http(_) | Execute::Worker | Execute::Local(_) => {}
+    }
+    if matches!(tool.execute, Execute::Worker) && tool.class == SafetyClass::Idempotent {
+        doubt(
+            "safetyClass",
+            "idempotent tools are called at once, and nobody would pull this one",
+            "give execute, or say write-once-checkable",
+        );
     }
     let records = tool.class != SafetyClass::Idempotent;
     if records && tool.key.is_none() {

@@ -16,4 +16,5 @@ mod restarts;
 mod rounds;
 mod shop;
 mod time;
+mod work;
 mod world;

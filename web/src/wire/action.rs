@@ -33,6 +33,20 @@ pub struct Submission {
     pub not_before: Option<String>,
 }
 
+impl Submission {
+    /// A call of a tool, with nothing said beside it.
+    pub fn new(tool: &str, args: Json) -> Self {
+        Self {
+            tool: tool.to_owned(),
+            args,
+            reason: None,
+            labels: BTreeMap::new(),
+            expires_in: None,
+            not_before: None,
+        }
+    }
+}
+
 /// A vote on exactly what was shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

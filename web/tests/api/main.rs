@@ -11,4 +11,5 @@ mod problems;
 mod serving;
 mod stream;
 mod webhooks;
+mod work;
 mod world;

@@ -58,6 +58,22 @@ const ROWS: &[(&str, &str, [u16; 9])] = &[
         "/v1/actions/{id}/settle",
         [401, 403, 403, 404, 404, 403, 403, 409, 403],
     ),
+    // The service may work on everything, and there is nothing to do; nobody has what is not given.
+    (
+        "POST",
+        "/v1/work/claim",
+        [401, 204, 403, 403, 403, 403, 403, 403, 403],
+    ),
+    (
+        "POST",
+        "/v1/work/{attempt}/heartbeat",
+        [401, 404, 403, 404, 404, 403, 403, 403, 403],
+    ),
+    (
+        "POST",
+        "/v1/work/{attempt}/complete",
+        [401, 404, 403, 404, 404, 403, 403, 403, 403],
+    ),
     (
         "GET",
         "/v1/events",
@@ -227,6 +243,11 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
             Some(json!({}))
         }
         ("POST", "/v1/actions/{id}/settle") => Some(json!({"happened": true, "reason": "seen"})),
+        ("POST", "/v1/work/claim") => Some(json!({"tools": ["ship"]})),
+        ("POST", "/v1/work/{attempt}/heartbeat") => Some(json!({"epoch": 1})),
+        ("POST", "/v1/work/{attempt}/complete") => {
+            Some(json!({"epoch": 1, "outcome": "succeeded", "result": {}}))
+        }
         ("POST", "/v1/people") => Some(json!({"email": format!("n{n}@example.com"), "name": "N"})),
         ("PATCH", "/v1/people/{id}") => Some(json!({"name": format!("N{n}")})),
         ("PUT", "/v1/people/{id}/password") => Some(json!({"password": "another long password"})),
@@ -273,6 +294,10 @@ async fn i18_everybody_may_do_what_the_table_says_and_nothing_else() {
                 (route, None) => match route {
                     route if route.starts_with("/v1/actions/{id}") => {
                         route.replace("/v1/actions/{id}", &path(&action))
+                    }
+                    route if route.starts_with("/v1/work/{attempt}") => {
+                        let attempt = format!("{}.1", action["id"].as_str().expect("an id"));
+                        route.replace("{attempt}", &attempt)
                     }
                     route if route.starts_with("/v1/people/") => {
                         route.replace("{id}", &world.ids["approver2"])

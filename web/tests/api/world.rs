@@ -31,6 +31,7 @@ const TOOLS: &str = r#"{ "tools": {
         "summary": "Refund order {order_id}" },
     "issue_grant": { "safetyClass": "approval-bound", "requiredScopes": ["grants:write"] },
     "pay_both": { "safetyClass": "approval-bound", "approval": { "required": 2 } },
+    "ship": { "safetyClass": "write-once-checkable" },
     "lookup": { "safetyClass": "idempotent", "execute": { "local": "lookup" } },
     "hang": { "safetyClass": "idempotent", "execute": { "local": "hang" } },
     "lose": { "safetyClass": "irreversible", "execute": { "local": "lose" } } } }"#;
@@ -116,10 +117,12 @@ impl World {
             world.person(name, role).await;
         }
         let grants: &[&str] = &["grants:write", "webhooks:write"];
+        let works: &[&str] = &["grants:write", "webhooks:write", "work:*"];
         for (name, kind, owner, scopes) in [
-            ("service", PrincipalKind::Service, "owner", grants),
+            ("service", PrincipalKind::Service, "owner", works),
             ("agent", PrincipalKind::Agent, "admin", grants),
             ("stranger", PrincipalKind::Service, "auditor", &[]),
+            ("worker2", PrincipalKind::Service, "owner", &["work:ship"]),
         ] {
             world.key(name, kind, owner, scopes).await;
         }

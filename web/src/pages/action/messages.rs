@@ -61,7 +61,13 @@ fn what_now(action: &Action, now: Timestamp) -> String {
         Phase::Approved { run_at, .. } | Phase::Accepted { run_at } if now < *run_at => {
             format!("It will be sent at {}.", When::new(*run_at, now).text())
         }
+        Phase::Approved { .. } | Phase::Accepted { .. } if action.is_pulled() => {
+            "It waits for a worker to take it.".into()
+        }
         Phase::Approved { .. } | Phase::Accepted { .. } => "It will be sent now.".into(),
+        Phase::Executing if action.is_leased() => {
+            "A worker has it; it has not said yet what became of it.".into()
+        }
         Phase::Executing => "It is being sent; there is no answer yet.".into(),
         Phase::Unknown { .. } => "It was sent, and it is not known yet whether it happened.".into(),
         // Whose word that is, the target's or a person's, stands with the evidence.
