@@ -260,26 +260,22 @@ impl Webhooks {
             endpoints.remove(&id);
             return;
         };
-        match endpoints.get_mut(&id) {
-            Some(entry) => {
-                let mut endpoint = endpoint;
-                let passed = entry.endpoint.place;
-                if passed.epoch == endpoint.place.epoch && endpoint.place.through < passed.through {
-                    // What was passed over while this was being written.
-                    endpoint.place.through = passed.through;
-                }
-                (entry.endpoint, entry.version, entry.kept) = (endpoint, version, kept);
-                if !draft.events.is_empty() || draft.by != ENGINE {
-                    entry.changed.send_modify(|count| *count += 1);
-                }
+        if let Some(entry) = endpoints.get_mut(&id) {
+            let mut endpoint = endpoint;
+            let passed = entry.endpoint.place;
+            if passed.epoch == endpoint.place.epoch && endpoint.place.through < passed.through {
+                // What was passed over while this was being written.
+                endpoint.place.through = passed.through;
             }
-            None => {
-                let entry = Entry::new(endpoint, version, kept);
-                endpoints.insert(id, entry);
-                drop(endpoints);
-                self.inner.created.send_modify(|count| *count += 1);
+            (entry.endpoint, entry.version, entry.kept) = (endpoint, version, kept);
+            if !draft.events.is_empty() || draft.by != ENGINE {
+                entry.changed.send_modify(|count| *count += 1);
             }
+            return;
         }
+        endpoints.insert(id, Entry::new(endpoint, version, kept));
+        drop(endpoints);
+        self.inner.created.send_modify(|count| *count += 1);
     }
 
     pub(super) fn has_room(&self) -> bool {
