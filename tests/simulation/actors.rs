@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::identity::PersonChange;
+use holdpoint_engine::time::Clock as _;
 use serde_json::json;
 
 use crate::client::{Answer, escaped, field};
@@ -83,6 +84,14 @@ impl World {
             "amount": self.amount(),
             "reference": reference,
         } });
+        let mut body = body;
+        if self.dice.in_thousand(100) {
+            let later = self
+                .clock
+                .now()
+                .plus_ms(self.dice.between(1_000, 1_200_000));
+            body["not_before"] = json!(later.rfc3339());
+        }
         let sent = Sent {
             program,
             key,

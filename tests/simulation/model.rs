@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_engine::action::{Event, SafetyClass};
+use holdpoint_engine::action::{Event, Resend, SafetyClass};
 use holdpoint_engine::approval::{CastVote, Requirement, Vote};
 use holdpoint_engine::canon::Digest;
 
@@ -29,6 +29,9 @@ pub(crate) struct Model {
     revision: u32,
     pub(crate) status: &'static str,
     quiet_at: i64,
+    not_before: i64,
+    /// How long the target keeps the key, and when it was first sent.
+    kept: Option<(u64, i64)>,
     pub(crate) attempts: Vec<Attempt>,
     /// The status after each event.
     pub(crate) statuses: Vec<&'static str>,
@@ -99,6 +102,8 @@ impl Model {
             revision: 1,
             status,
             quiet_at: 0,
+            not_before: i64::MIN,
+            kept: None,
             attempts: Vec::new(),
             statuses: vec![status],
             said: BTreeSet::new(),
@@ -200,7 +205,7 @@ impl Model {
                     machine_may || retry_at.is_none(),
                     "I2: an irreversible call is to be sent again by the machine"
                 );
-                self.end(End::NotDone)?;
+                self.undo()?;
                 self.later(*retry_at)
             }
             (
@@ -212,9 +217,24 @@ impl Model {
                 attempt::lease(&mut self.attempts, event)?;
                 "executing"
             }
+            (Event::Scheduled { not_before, .. }, "staged" | "accepted") => {
+                self.not_before = not_before.0;
+                self.status
+            }
+            (Event::KeyKept { kept_ms, .. }, "staged" | "accepted") => {
+                self.kept = Some((*kept_ms, i64::MAX));
+                self.status
+            }
             (Event::Reminded { .. }, "staged") => {
                 must!(at < self.deadline(), "I9: reminded after the deadline");
                 "staged"
+            }
+            (Event::ResendPlanned { .. } | Event::ResendDropped { .. }, "unknown") => "unknown",
+            (Event::ResendRecorded { resend, .. }, "unknown") => self.resend(resend, at)?,
+            // Nothing is known of the first send yet.
+            (Event::ResendFailed { .. }, "executing") => {
+                self.end(End::NotDone)?;
+                "unknown"
             }
             (Event::CheckInconclusive { .. }, "unknown") => "unknown",
             (Event::Settled { by, happened, .. }, "unknown") => {
@@ -223,10 +243,14 @@ impl Model {
                     !voted && !self.askers.contains(by),
                     "I8: {by} settles the own action"
                 );
-                self.end(if *happened { End::Done } else { End::NotDone })?;
+                if *happened {
+                    self.end(End::Done)?;
+                } else {
+                    self.undo()?;
+                }
                 if *happened { "succeeded" } else { "failed" }
             }
-            (other, status) => return Err(format!("{} while {status}", other.kind())),
+            (other, status) => return Err(format!("I4: {} while {status}", other.kind())),
         })
     }
 
@@ -394,8 +418,42 @@ impl Model {
                 "I3: other voters"
             );
         }
+        must!(
+            self.not_before <= at.0,
+            "I9: committed before the moment that was chosen"
+        );
+        if let Some((_, first)) = &mut self.kept {
+            *first = at.0.min(*first);
+        }
         self.attempts.push(Attempt::default());
         Ok("executing")
+    }
+
+    /// The same call once more, for a target that still keeps the key.
+    fn resend(&mut self, resend: &Resend, at: i64) -> Result<&'static str, String> {
+        let (kept_ms, first) = self.kept.unwrap_or_default();
+        let kept_ms = i64::try_from(kept_ms).unwrap_or(i64::MAX);
+        must!(
+            at < first.saturating_add(kept_ms),
+            "I2: sent again when the key is kept no more"
+        );
+        let same = resend.digest == self.digest
+            && resend.tool_digest == self.tool_digest
+            && Some(resend.request_digest) == self.request
+            && resend.idempotency_key == self.key;
+        must!(same, "I2: something else is sent again");
+        self.attempts.push(Attempt::default());
+        Ok("executing")
+    }
+
+    /// What the source of truth, or a person, says holds for every attempt in doubt.
+    fn undo(&mut self) -> Result<(), String> {
+        for attempt in &mut self.attempts {
+            if attempt.end == Some(End::Unknown) {
+                attempt.end = Some(End::NotDone);
+            }
+        }
+        self.end(End::NotDone)
     }
 
     fn end(&mut self, end: End) -> Result<(), String> {

@@ -13,13 +13,19 @@ use crate::world::World;
 const VIEWS: u8 = 1;
 const OPEN: u8 = 2;
 const META: u8 = 3;
+const WORK: u8 = 10;
+const REMIND: u8 = 60;
 
 /// Throws the indexes away, starts an engine over the log, and compares. The process has shut down.
 pub(crate) async fn same(world: &World) -> Result<(), String> {
     let disk = world.disk();
-    let before = [read(disk.durable(), VIEWS)?, read(disk.durable(), OPEN)?];
+    let all = |log: &dyn EventLog| -> Result<Vec<Entries>, String> {
+        let indexes = [VIEWS, OPEN, WORK, REMIND];
+        indexes.iter().map(|index| read(log, *index)).collect()
+    };
+    let before = all(disk.durable())?;
     let copy = Arc::new(disk.durable().reopen());
-    for index in [VIEWS, OPEN, META] {
+    for index in [VIEWS, OPEN, META, WORK, REMIND] {
         let deletes = read(copy.as_ref(), index)?
             .into_iter()
             .map(|(key, _)| (index, key));
@@ -40,7 +46,7 @@ pub(crate) async fn same(world: &World) -> Result<(), String> {
     let engine = Engine::open(log, tools::registry(false), options)
         .await
         .map_err(|error| format!("I6: the log alone does not start: {error}"))?;
-    let after = [read(copy.as_ref(), VIEWS)?, read(copy.as_ref(), OPEN)?];
+    let after = all(copy.as_ref())?;
     drop(engine);
     if before == after {
         Ok(())

@@ -108,7 +108,7 @@ fn file(changed: bool) -> Value {
         "charge_kept": {
             "safetyClass": "write-once-checkable", "input": input,
             "idempotencyKey": "kept:{order}:{reference}", "execute": execute("kept"),
-            "check": check, "requestLifetime": "60s",
+            "check": check, "requestLifetime": "60s", "keyRetention": "24h",
         },
         "wipe": {
             "description": version, "safetyClass": "irreversible", "input": input,

@@ -11,11 +11,13 @@ use crate::time::Timestamp;
 const PAGE: usize = 256;
 
 /// What the scheduler moves, the most urgent first.
-const SOURCES: [Source; 5] = [
+const SOURCES: [Source; 6] = [
     Source::Open(Status::Approved),
     Source::Open(Status::Unknown),
     Source::Open(Status::Accepted),
     Source::Open(Status::Staged),
+    // Leases that ran out.
+    Source::Open(Status::Executing),
     Source::Remind,
 ];
 
