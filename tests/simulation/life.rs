@@ -282,6 +282,9 @@ impl Life {
                 break;
             }
             world.settle().await;
+            for _ in 0..4 {
+                world.work().await;
+            }
             tokio::time::sleep(Duration::from_mins(2)).await;
         }
         // Nothing is on its way any more.
