@@ -20,7 +20,7 @@ use crate::weather::Fault;
 use crate::world::{Broken, World};
 
 /// How many things happen in one seed.
-const STEPS: u64 = 80;
+const STEPS: u64 = 60;
 
 /// How often in a row the process may die while it starts.
 const STARTS_MAX: u64 = 4;
