@@ -114,7 +114,8 @@ impl Engine {
         Ok(committed.into_view())
     }
 
-    /// The action, where the principal may see it.
+    /// The action, where the principal may see it; whose credential has ended since it was looked at
+    /// sees nothing (a wait takes up to a minute).
     pub(super) fn visible(&self, by: &Principal, id: ActionId) -> Result<Versioned, ActError> {
         let loaded = self
             .inner
@@ -122,7 +123,7 @@ impl Engine {
             .load(id)
             .map_err(|error| ActError::Unavailable(Box::new(error)))?;
         loaded
-            .filter(|view| may_see(by, &view.action))
+            .filter(|view| may_see(by, &view.action) && !self.identity().has_ended(&by.id))
             .ok_or(ActError::NotFound)
     }
 }

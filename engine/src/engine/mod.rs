@@ -32,7 +32,7 @@ use tokio::time::Instant;
 use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
 use crate::scheduler::{Dispatcher, Inbox, Work, recover};
-use crate::store::{EngineTime, Store, kinds, rebuild};
+use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
 use crate::target::{HttpTarget, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
@@ -106,6 +106,8 @@ impl Engine {
             confirm_restore,
             webhooks,
         } = options;
+        let stop = Arc::new(Stop::default());
+        let log: Arc<dyn EventLog> = Arc::new(GuardedLog::new(log, Arc::clone(&stop)));
         kinds::check(log.as_ref())?;
         if !confirm_restore {
             incarnation::refuse_unconfirmed(log.as_ref())?;
@@ -116,7 +118,8 @@ impl Engine {
         let inbox = Arc::new(Inbox::new());
         let log_time = time_of(log.as_ref()).map_err(|error| OpenError::Store(Box::new(error)))?;
         let time = Arc::new(EngineTime::new(clock, log_time));
-        let store = Store::new(Arc::clone(&log), Arc::clone(&time), Arc::clone(&inbox))
+        let (own_time, own_inbox) = (Arc::clone(&time), Arc::clone(&inbox));
+        let store = Store::new(Arc::clone(&log), own_time, own_inbox, stop)
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         let store = Arc::new(store);
         store.tally.start(log.as_ref())?;

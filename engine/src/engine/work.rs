@@ -54,8 +54,16 @@ impl Engine {
             .ok_or(WorkError::Overloaded)?;
         loop {
             turn.lie_down();
+            self.still_works(by)?;
             let next = match self.pull(by, &tools, lease_ms).await? {
-                Pulled::Work(permit) => return Ok(Assignment::of(*permit)),
+                Pulled::Work(permit) => {
+                    if let Err(error) = self.still_works(by) {
+                        let why = "the key of the worker ended before it could have it";
+                        self.inner.work.give_back(*permit, why).await;
+                        return Err(error);
+                    }
+                    return Ok(Assignment::of(*permit));
+                }
                 Pulled::Nothing { next } => next,
             };
             tokio::select! {
@@ -66,6 +74,16 @@ impl Engine {
                 () = tokio::time::sleep_until(until) => return Ok(None),
             }
         }
+    }
+
+    /// A claim may wait for a minute; a key that ends meanwhile is given nothing.
+    fn still_works(&self, by: &Principal) -> Result<(), WorkError> {
+        if self.identity().has_ended(&by.id) {
+            return Err(WorkError::Forbidden(
+                "the key was revoked or has expired, or its owner is disabled".to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// In a task of its own: what was committed for somebody who has gone is taken back at once,

@@ -50,6 +50,16 @@ impl Identity {
         works.then(|| entry.principal())
     }
 
+    /// Whether somebody acted under this id, and may not any more: disabled, revoked or expired. For
+    /// what waits long after its credential was looked at (invariant I18).
+    pub fn has_ended(&self, id: &str) -> bool {
+        let is_known = {
+            let directory = self.directory();
+            directory.person(id).is_some() || directory.key(id).is_some()
+        };
+        is_known && self.principal(id).is_none()
+    }
+
     /// Creates a person. `by` is the id of the one who does it, or `cli`.
     pub async fn create_person(&self, by: &str, new: NewPerson) -> Result<Person, ChangeError> {
         let email = text::email(&new.email)?;

@@ -14,6 +14,8 @@ use crate::store::index::WorkKey;
 #[derive(Default)]
 pub(crate) struct Board {
     state: Mutex<State>,
+    /// For the one who ends what can never be pulled.
+    all: Notify,
 }
 
 #[derive(Default)]
@@ -118,6 +120,7 @@ impl Board {
 
     /// Lets everybody look again: the clock was set, or work may be given out again.
     pub(crate) fn wake_all(&self) {
+        self.all.notify_one();
         let mut state = self.state();
         while let Some((place, _)) = state.asleep.first_key_value() {
             let place = *place;
@@ -125,6 +128,11 @@ impl Board {
                 asleep.wake.notify_one();
             }
         }
+    }
+
+    /// Waits until everybody was woken; what came since the last wait is not missed. For one who waits.
+    pub(crate) async fn all_woken(&self) {
+        self.all.notified().await;
     }
 
     /// A worker has one more of the tool.

@@ -117,3 +117,19 @@ impl Lane {
         (due != NEVER).then_some(due)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::index::LANES;
+
+    #[test]
+    fn i27_no_lane_of_the_open_index_is_left_unread() {
+        for status in LANES {
+            let is_read = SOURCES
+                .iter()
+                .any(|source| matches!(source, Source::Open(read) if *read == status));
+            assert!(is_read, "nobody looks at what is {}", status.name());
+        }
+    }
+}

@@ -22,6 +22,11 @@ const PAGE: usize = 64;
 /// How often an action is looked at again because it changed in the meantime.
 const CONFLICTS_MAX: u32 = 32;
 
+/// The shortest wait between two looks at what can never be pulled again, and the longest: a wall
+/// clock that was set shows by then.
+const CHANGED_WAIT: Duration = Duration::from_secs(1);
+const SLEEP_MAX: Duration = Duration::from_mins(1);
+
 /// What a look for work came to.
 pub(crate) enum Pulled {
     /// This is the worker's now.
@@ -47,6 +52,7 @@ impl Work {
         }
         let now = self.store.time.now();
         let mut above: HashMap<&str, Vec<u8>> = HashMap::new();
+        let mut broken = None;
         loop {
             let mut ready = Vec::new();
             for tool in tools {
@@ -71,10 +77,24 @@ impl Work {
                 };
                 let given = self.give(key.id, worker, lease_ms).await;
                 hand.done(matches!(given, Ok(Some(_))));
-                if let Some(permit) = given? {
-                    return Ok(Pulled::Work(Box::new(permit)));
+                match given {
+                    Ok(Some(permit)) => return Ok(Pulled::Work(Box::new(permit))),
+                    Ok(None) => {}
+                    Err(error) if self.store.stop.may_begin().is_err() => return Err(error),
+                    // What is wrong with this one keeps nobody from the others.
+                    Err(error) => {
+                        tracing::error!(
+                            action.id = %key.id,
+                            error = &error as &dyn std::error::Error,
+                            "{} could not be given to a worker", key.id
+                        );
+                        broken = broken.or(Some(error));
+                    }
                 }
             }
+        }
+        if let Some(error) = broken {
+            return Err(error);
         }
         let mut next = NEVER;
         for tool in tools {
@@ -142,7 +162,13 @@ impl Work {
             match self.claim(id, worker, lease_ms).await? {
                 Step::Rest => return Ok(None),
                 Step::Again => tokio::task::yield_now().await,
-                Step::Send(permit) => return Ok(self.in_time(*permit).await),
+                Step::Send(permit) => {
+                    // The store failed for somebody else in between: no effect without a way to
+                    // record it (I22). The attempt is unknown when its lease ends.
+                    let stopped = |error| CommitError::Unavailable(Box::new(error));
+                    self.store.stop.may_write().map_err(stopped)?;
+                    return Ok(self.in_time(*permit).await);
+                }
             }
         }
         Ok(None)
@@ -232,21 +258,52 @@ impl Work {
     }
 
     /// Ends what can never be pulled again, since its tool is another one now. Nobody would ask for
-    /// it, so that it would wait in silence (invariant I27).
+    /// it, so that it would wait in silence (invariant I27). What is not due yet, or is paused, is
+    /// ended then. Runs until the engine stops, or nothing of that kind is left.
     pub(crate) async fn end_changed(&self) {
+        loop {
+            let next = match self.end_changed_now().await {
+                Ok(Some(next)) => next,
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "what is to be pulled cannot be read"
+                    );
+                    self.store.time.now().plus(CHANGED_WAIT)
+                }
+            };
+            let wait = if self.store.pause.is_paused() {
+                // Resuming wakes everybody.
+                SLEEP_MAX
+            } else {
+                let now = self.store.time.now();
+                next.since(now).clamp(CHANGED_WAIT, SLEEP_MAX)
+            };
+            tokio::select! {
+                biased;
+                () = self.store.stop.reached() => return,
+                () = self.store.board.all_woken() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Ends what is due of it. Answers when the rest is; none where there is no rest.
+    async fn end_changed_now(&self) -> Result<Option<Timestamp>, CommitError> {
         let mut above: Option<Vec<u8>> = None;
+        let mut next: Option<Timestamp> = None;
         loop {
             let range = ScanRange {
                 above: above.as_deref(),
                 ..ScanRange::default()
             };
             let log = &self.store.log;
-            let entries = match log.scan(index::WORK, range, PAGE, Direction::Forward) {
-                Ok(entries) => entries,
-                Err(error) => return tracing::error!(%error, "what is to be pulled cannot be read"),
-            };
+            let entries = log
+                .scan(index::WORK, range, PAGE, Direction::Forward)
+                .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
             let Some((last, _)) = entries.last() else {
-                return;
+                return Ok(next);
             };
             above = Some(last.clone());
             for key in entries
@@ -254,8 +311,13 @@ impl Work {
                 .filter_map(|(key, value)| WorkKey::parse(key, value))
             {
                 let tool = self.registry.get(&key.tool);
-                if tool.is_none_or(|tool| tool.digest != key.tool_digest) {
-                    self.advance(key.id).await;
+                if tool.is_some_and(|tool| tool.digest == key.tool_digest) {
+                    continue;
+                }
+                self.advance(key.id).await;
+                let view = self.store.load(key.id)?;
+                if let Some(left) = view.and_then(|view| WorkKey::of(&view.action)) {
+                    next = Some(next.map_or(left.due, |next| next.min(left.due)));
                 }
             }
         }

@@ -218,9 +218,6 @@ impl Store {
             Err(AppendError::Invalid { reason }) => Err(CommitError::TooLarge(reason)),
             Err(error @ AppendError::Full { .. }) => Err(CommitError::Full(Box::new(error))),
             Err(error @ (AppendError::Io(_) | AppendError::Stopped { .. })) => {
-                self.stop.fail(&format!(
-                    "the store failed ({error}); repair it and start again"
-                ));
                 Err(CommitError::Unavailable(Box::new(error)))
             }
         }

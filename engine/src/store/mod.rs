@@ -5,7 +5,7 @@
 //! decided on one version and fails if the stream has moved (I4); what follows an append (waking who
 //! waits, handing over what is due) happens after it is durable (I5), even if the caller has gone.
 //!
-//! * [`codec`]: the stored form. [`index`]: the layout of the indexes.
+//! * [`codec`]: the stored form. `guard`: the first storage error is the end for everybody. [`index`]: the layout of the indexes.
 //! * [`kinds`]: what this version can read. [`pause`]: the switch that keeps calls from leaving.
 //! * [`rebuild`]: the indexes from the log alone. [`counts`], [`waiters`]: what is kept in memory.
 
@@ -15,6 +15,7 @@ mod commit;
 pub(crate) mod counts;
 #[cfg(test)]
 mod format_tests;
+mod guard;
 pub(crate) mod index;
 pub(crate) mod kinds;
 pub(crate) mod pause;
@@ -30,6 +31,7 @@ use holdpoint_storage::{EventLog, ReadError};
 use tokio::sync::RwLock;
 
 pub(crate) use commit::{CommitError, Committed, Request};
+pub(crate) use guard::GuardedLog;
 pub(crate) use pause::{PauseEvent, PauseSwitch};
 pub(crate) use stop::Stop;
 pub(crate) use time::EngineTime;
@@ -49,7 +51,7 @@ pub(crate) struct Store {
     pub(crate) time: Arc<EngineTime>,
     pub(crate) tally: Tally,
     pub(crate) waiters: Waiters,
-    pub(crate) stop: Stop,
+    pub(crate) stop: Arc<Stop>,
     pub(crate) pause: PauseSwitch,
     /// Where what is due now is handed over.
     pub(crate) inbox: Arc<Inbox>,
@@ -67,6 +69,7 @@ impl Store {
         log: Arc<dyn EventLog>,
         time: Arc<EngineTime>,
         inbox: Arc<Inbox>,
+        stop: Arc<Stop>,
     ) -> Result<Self, CommitError> {
         Ok(Self {
             pause: PauseSwitch::load(log.as_ref())?,
@@ -74,7 +77,7 @@ impl Store {
             time,
             tally: Tally::default(),
             waiters: Waiters::default(),
-            stop: Stop::default(),
+            stop,
             inbox,
             board: Board::default(),
             gate: RwLock::new(()),

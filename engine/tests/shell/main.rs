@@ -12,6 +12,7 @@ mod hostile;
 mod ledger;
 mod lives;
 mod on_disk;
+mod pulls;
 mod restarts;
 mod rounds;
 mod shop;

@@ -79,6 +79,8 @@ impl Engine {
             if self.is_paused() {
                 return Err(SubmitError::Paused);
             }
+            // Reading the state took a while, and the store may have failed since (I22).
+            store.stop.may_begin().map_err(unavailable)?;
             return Ok(self.answer(&draft, &request).await);
         }
         // With the state, where the key is made from it.
