@@ -1,10 +1,13 @@
-//! Records about endpoints as the history shows them. There is no secret in them to begin with.
+//! Records about endpoints as the history shows them. There is no secret in them to begin with; but the
+//! URLs of many receivers are as good as one, and the history is for more people than endpoints are:
+//! of a URL only the server is shown.
 
 use holdpoint_storage::Record;
 use serde_json::{Value, json};
 
 use super::event::Event;
 use super::store::of_stream;
+use crate::target::notify::origin_of;
 use crate::time::Timestamp;
 
 /// The fact in a record as JSON, with the id of the endpoint; none where the record is not about an
@@ -29,7 +32,7 @@ fn facts(event: &Event) -> Value {
             fingerprint: _,
             from,
         } => json!({
-            "owner": owner, "name": name, "url": url, "types": types, "tools": tools, "from": from,
+            "owner": owner, "name": name, "server": server(url), "types": types, "tools": tools, "from": from,
         }),
         Event::Changed {
             name,
@@ -38,7 +41,7 @@ fn facts(event: &Event) -> Value {
             tools,
             reason,
         } => json!({
-            "name": name, "url": url, "types": types, "tools": tools, "reason": reason,
+            "name": name, "server": server(url), "types": types, "tools": tools, "reason": reason,
         }),
         Event::SecretRotated {
             fingerprint: _,
@@ -59,4 +62,12 @@ fn facts(event: &Event) -> Value {
         } => json!({ "position": position, "attempts": attempts, "error": error }),
         Event::Progressed { through } => json!({ "through": through }),
     }
+}
+
+/// Scheme, host and port.
+fn server(url: &str) -> String {
+    origin_of(url).map_or_else(
+        |_| String::new(),
+        |to| format!("{}://{}:{}", to.scheme, to.host, to.port),
+    )
 }

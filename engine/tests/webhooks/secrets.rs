@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use holdpoint_engine::time::SystemEntropy;
-use holdpoint_engine::webhook::{Cause, SigningKey, describe};
+use holdpoint_engine::webhook::{Cause, EndpointChange, SigningKey, describe};
 use holdpoint_storage::{Direction, EventLog, ScanRange};
 
 use crate::house::House;
@@ -88,6 +88,27 @@ async fn i16_no_secret_is_in_the_log_its_indexes_the_history_or_what_is_printed(
                 assert!(!found, "a secret in {}", String::from_utf8_lossy(place));
             }
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i18_i24_the_history_names_the_server_of_an_endpoint_and_not_its_whole_url() {
+    let house = House::new().await;
+    let (engine, admin) = (&house.engine, &house.admin);
+    let url = "https://example.com/canary-path?key=canary-query";
+    let (id, _) = house.endpoint(url).await;
+    let change = EndpointChange {
+        url: Some("https://example.com:8443/canary-path".to_owned()),
+        ..EndpointChange::default()
+    };
+    let changed = engine.change_webhook(admin, id, change).await;
+    assert!(changed.expect("changed").url.contains("canary-path"));
+    let events = engine.events(admin, 0, 1000).expect("the history");
+    let data: Vec<String> = events.iter().map(|it| it.data.to_string()).collect();
+    let all = data.join("\n");
+    assert!(!all.contains("canary"), "{all}");
+    for server in ["https://example.com:443", "https://example.com:8443"] {
+        assert!(all.contains(server), "{all}");
     }
 }
 
