@@ -3,6 +3,7 @@
 //! `FUZZ_SECONDS=600` looks longer at each target, `FUZZ_SEED=7` makes other inputs. What fails is kept
 //! below `target/fuzz`; it belongs into `tests/fuzz/corpus`, beside a test of its own.
 
+mod export;
 mod house;
 mod inputs;
 mod targets;
@@ -13,7 +14,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use export::export_file;
 use inputs::Inputs;
+use targets::{
+    address, answer, cursor, headers, json, page, record, rule, schema, template, tools_file,
+};
 
 /// How long each target is looked at, in seconds, unless the variable says otherwise.
 const SECONDS: u64 = 5;
@@ -83,7 +88,7 @@ macro_rules! targets {
     ($($test:ident: $target:ident,)*) => {$(
         #[test]
         fn $test() {
-            explore(stringify!($target), targets::$target);
+            explore(stringify!($target), $target);
         }
     )*};
 }
@@ -92,6 +97,7 @@ targets! {
     i13_json_is_read_strictly_and_has_one_form: json,
     i21_answers_of_targets_are_read_or_not: answer,
     i07_a_record_is_what_was_written_or_an_error: record,
+    i07_an_exported_file_is_whole_or_refused: export_file,
     i21_a_tools_file_is_read_or_its_mistakes_are_told: tools_file,
     i15_a_template_keeps_to_its_place: template,
     i21_a_rule_says_yes_or_no_or_fails: rule,

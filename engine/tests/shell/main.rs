@@ -11,6 +11,7 @@ mod following;
 mod hostile;
 mod ledger;
 mod lives;
+mod moved;
 mod on_disk;
 mod pulls;
 mod restarts;
