@@ -256,7 +256,8 @@ impl World {
         let mut binding = String::new();
         for name in ["token", "revision", "digest", "snapshot_digest"] {
             if let Some(value) = field(&page.text, name) {
-                binding.push_str(&format!("{name}={}&", escaped(value)));
+                let pair = format!("{name}={}&", escaped(value));
+                binding.push_str(&pair);
             }
         }
         let tab = Tab {
@@ -328,9 +329,19 @@ impl World {
         }
     }
 
+    /// A program takes back what it asked for, more often than not too late.
     async fn cancel(&self) {
+        let late = self
+            .one_that_is("unknown")
+            .or_else(|| self.one_that_is("executing"));
         let Some((program, id)) = self.some_action() else {
             return;
+        };
+        let id = late.filter(|_| self.dice.in_thousand(500)).unwrap_or(id);
+        let program = if self.dice.in_thousand(500) {
+            program
+        } else {
+            "checkout"
         };
         let token = self.people().keys[program].clone();
         let path = format!("/v1/actions/{id}/cancel");

@@ -120,7 +120,7 @@ impl Bank {
             if_match: header("if-match"),
             keeps_keys: kind == "kept",
         };
-        let (number, due, seen) = self.post(letter);
+        let (number, due, seen) = self.post(&letter);
         let now = self.clock.true_ms();
         match seen {
             Seen::Nothing => std::future::pending().await,
@@ -144,7 +144,7 @@ impl Bank {
 
     /// A worker does what it was given, or at least begins it.
     pub(crate) fn carry_out(&self, key: &str, order: &str, amount: i64) {
-        self.post(Letter {
+        self.post(&Letter {
             number: 0,
             due: 0,
             key: key.to_owned(),
@@ -156,7 +156,7 @@ impl Bank {
     }
 
     /// Puts a letter on its way. Answers with its number, when it arrives and what its sender sees.
-    fn post(&self, letter: Letter) -> (u64, u64, Seen) {
+    fn post(&self, letter: &Letter) -> (u64, u64, Seen) {
         let now = self.clock.true_ms();
         let is_late = self.strikes(Fault::RequestLate);
         let due = now
@@ -202,7 +202,8 @@ impl Bank {
                 key: letter.key.clone(),
                 order: letter.order.clone(),
                 if_match: letter.if_match.clone(),
-                ..letter
+                amount: letter.amount,
+                keeps_keys: letter.keeps_keys,
             });
             number
         };

@@ -140,7 +140,8 @@ pub(crate) fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let code = format!("%{byte:02X}");
+            out.push_str(&code);
         }
     }
     out

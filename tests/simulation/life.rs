@@ -170,7 +170,7 @@ impl Life {
         let world = Arc::clone(&self.world);
         let mut starting = pin!(world.start(self.changed));
         let dies = self.starts > 1
-            && self.starts % (STARTS_MAX + 1) != 0
+            && !self.starts.is_multiple_of(STARTS_MAX + 1)
             && world.strikes(Fault::CrashInRecovery);
         let mut polls = if dies {
             world.dice.between(1, 8)
@@ -240,6 +240,8 @@ impl Life {
         let world = &self.world;
         if world.strikes(Fault::ClockForward) {
             world.clock.step(step_of(&world.dice));
+            // Somebody votes at that very moment, before any timer can know.
+            tokio::spawn(Deed::Approve.run(Arc::clone(world)));
         }
         if world.strikes(Fault::ClockBack) {
             world.clock.step(-step_of(&world.dice));
@@ -290,9 +292,7 @@ impl Life {
         // Nothing is on its way any more.
         tokio::time::sleep(Duration::from_mins(5)).await;
         world.pull();
-        let books = world.bank.books();
-        world.watch().conserve(&books);
-        drop(books);
+        world.conserve();
         if let Some(engine) = world.engine() {
             engine.shutdown(Duration::from_secs(5)).await;
         }

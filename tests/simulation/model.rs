@@ -20,6 +20,8 @@ pub(crate) struct Model {
     class: SafetyClass,
     askers: BTreeSet<String>,
     asked_at: i64,
+    /// Since when the call may leave: the state must have been read after it.
+    allowed_at: i64,
     digest: Digest,
     tool_digest: Digest,
     request: Option<Digest>,
@@ -93,6 +95,7 @@ impl Model {
             class: proposal.class,
             askers: caller.owner.iter().chain([&caller.id]).cloned().collect(),
             asked_at: event.at().0,
+            allowed_at: event.at().0,
             digest: proposal.digest,
             tool_digest: proposal.tool_digest,
             request: request.map(|request| request.digest),
@@ -131,6 +134,10 @@ impl Model {
         Ok(())
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm for each event, read as a table"
+    )]
     fn next(&mut self, event: &Event) -> Result<&'static str, String> {
         let at = event.at().0;
         Ok(match (event, self.status) {
@@ -143,6 +150,7 @@ impl Model {
                     self.is_approved(),
                     "I3: approved without the votes it needs"
                 );
+                self.allowed_at = at;
                 "approved"
             }
             (Event::Rejected { .. }, "staged") => {
@@ -174,7 +182,8 @@ impl Model {
             }
             (Event::Restaged { .. }, "approved") => self.restage(event)?,
             (Event::CommitRecorded { .. }, "approved" | "accepted") => self.commit(event)?,
-            (Event::AttemptSucceeded { .. }, "executing") => {
+            (Event::AttemptSucceeded { .. }, "executing")
+            | (Event::FoundDone { .. }, "unknown") => {
                 self.end(End::Done)?;
                 "succeeded"
             }
@@ -190,10 +199,6 @@ impl Model {
                 self.end(End::Unknown)?;
                 self.quiet_at = quiet_at.0;
                 "unknown"
-            }
-            (Event::FoundDone { .. }, "unknown") => {
-                self.end(End::Done)?;
-                "succeeded"
             }
             (Event::FoundNotDone { retry_at, .. }, "unknown") => {
                 must!(
@@ -229,14 +234,18 @@ impl Model {
                 must!(at < self.deadline(), "I9: reminded after the deadline");
                 "staged"
             }
-            (Event::ResendPlanned { .. } | Event::ResendDropped { .. }, "unknown") => "unknown",
             (Event::ResendRecorded { resend, .. }, "unknown") => self.resend(resend, at)?,
             // Nothing is known of the first send yet.
             (Event::ResendFailed { .. }, "executing") => {
                 self.end(End::NotDone)?;
                 "unknown"
             }
-            (Event::CheckInconclusive { .. }, "unknown") => "unknown",
+            (
+                Event::CheckInconclusive { .. }
+                | Event::ResendPlanned { .. }
+                | Event::ResendDropped { .. },
+                "unknown",
+            ) => "unknown",
             (Event::Settled { by, happened, .. }, "unknown") => {
                 let voted = self.votes.iter().any(|cast| cast.voter.id == *by);
                 must!(
@@ -405,6 +414,11 @@ impl Model {
         must!(
             !reads || now == self.snapshot,
             "I3: committed on another state"
+        );
+        let read_at = revalidated.as_ref().map(|state| state.taken_at.0);
+        must!(
+            !reads || read_at.is_none_or(|read_at| self.allowed_at <= read_at),
+            "I3: committed on a state that was read before the approval"
         );
         if self.class == SafetyClass::ApprovalBound {
             must!(self.is_approved(), "I3: committed without the votes");

@@ -56,17 +56,19 @@ impl Sum {
 
     /// The figures, as they stand in the documentation.
     pub(crate) fn report(&self) -> String {
-        let years = self.simulated_ms as f64 / (365.25 * 86_400_000.0);
+        let days = self.simulated_ms / 86_400_000;
         let mut text = format!(
-            "{} seeds, {} steps, {} actions, {} starts, {years:.2} simulated years\n\nfaults:\n",
+            "{} seeds, {} steps, {} actions, {} starts, {days} simulated days\n\nfaults:\n",
             self.seeds, self.steps, self.actions, self.starts
         );
         for (fault, fired) in Fault::ALL.iter().zip(&self.fired) {
-            text.push_str(&format!("  {fired:>9}  {}\n", fault.text()));
+            let line = format!("  {fired:>9}  {}\n", fault.text());
+            text.push_str(&line);
         }
         text.push_str("\ntransitions, and the seeds that took them:\n");
         for ((kind, before, after), seeds) in &self.transitions {
-            text.push_str(&format!("  {seeds:>9}  {kind}: {before} -> {after}\n"));
+            let line = format!("  {seeds:>9}  {kind}: {before} -> {after}\n");
+            text.push_str(&line);
         }
         text
     }

@@ -125,7 +125,13 @@ impl World {
         self.weather.strikes(fault, &self.dice)
     }
 
-    pub(crate) fn note(&self, line: String) {
+    /// What must hold when everything is quiet.
+    pub(crate) fn conserve(&self) {
+        let books = self.bank.books();
+        self.watch().conserve(&books);
+    }
+
+    pub(crate) fn note(&self, line: impl std::fmt::Display) {
         let at = self.clock.true_ms();
         self.watch().note(format!("{at} {line}"));
     }
