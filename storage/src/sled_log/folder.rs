@@ -354,12 +354,15 @@ fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Whether the lock file holds what we write: nothing, or the number of a process.
+/// Whether the lock file holds what we write: nothing, or the number of a process. Zeros are what a
+/// power cut leaves of it where its length was kept.
 fn is_our_lock(path: &Path) -> io::Result<bool> {
     let mut bytes = Vec::new();
     let file = File::open(path.join(LOCK))?;
     file.take(LOCK_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    let is_number = bytes.trim_ascii().iter().all(u8::is_ascii_digit);
+    let is_number = bytes
+        .iter()
+        .all(|byte| *byte == 0 || byte.is_ascii_digit() || byte.is_ascii_whitespace());
     Ok(bytes.len() as u64 <= LOCK_BYTES_MAX && is_number)
 }
 
