@@ -13,10 +13,11 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use super::SledOptions;
 use super::marker::{self, MARKER, MARKER_NEW, State};
+use super::names::{name_at_once, sync_folder};
 use super::origin::{Birth, Noted};
 use crate::log::OpenError;
 use crate::seeded::Bug;
@@ -377,29 +378,4 @@ fn unfinished_import(path: &Path) -> OpenError {
 fn free_bytes(path: &Path) -> io::Result<u64> {
     let found = rustix::fs::statvfs(path)?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
-/// Asks the file system to bring each change of a name in this folder to the device before it goes
-/// on. While sled opens, it renames a snapshot and at once overwrites what only that one makes
-/// superfluous: a power cut that lost the name and kept the rest would leave a log without its
-/// beginning. ext4 does as asked; where a file system cannot, [`Folder::sync_names`] follows soon.
-fn name_at_once(folder: &Path) {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
-        let ask = || -> io::Result<()> {
-            let folder = File::open(folder)?;
-            let flags = ioctl_getflags(&folder)?;
-            Ok(ioctl_setflags(&folder, flags | IFlags::DIRSYNC)?)
-        };
-        if let Err(error) = ask() {
-            debug!("this file system brings names to the device when it likes: {error}");
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = folder;
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }

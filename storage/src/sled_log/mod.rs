@@ -22,6 +22,7 @@ mod group;
 mod keys;
 mod mark;
 mod marker;
+mod names;
 mod open;
 mod origin;
 mod scan;
