@@ -92,7 +92,7 @@ pub(super) async fn add(admin: &Admin, new: New) -> Outcome<(String, Value)> {
             if let Some(from) = new.from {
                 body["from"] = json!(from);
             }
-            secret(client.post(ENDPOINTS, &body).await?.body)
+            secret(&client.post(ENDPOINTS, &body).await?.body)
         }
         Admin::Folder { identity, .. } => {
             let owner = match new.owner {
@@ -157,7 +157,7 @@ pub(super) async fn rotate(
                 body["reason"] = json!(reason);
             }
             let path = format!("{}/rotate", path(id));
-            secret(client.post(&path, &body).await?.body)
+            secret(&client.post(&path, &body).await?.body)
         }
         Admin::Folder { .. } => {
             let rotated = need(hooks(admin)?)?.rotate(BY, id, overlap, reason).await;
@@ -264,7 +264,7 @@ fn to_json(endpoint: &Endpoint) -> Outcome<Value> {
     admin::wire(&wire::WebhookEndpoint::from(endpoint))
 }
 
-fn secret(body: Value) -> Outcome<(String, Value)> {
+fn secret(body: &Value) -> Outcome<(String, Value)> {
     match (
         body.get("secret").and_then(Value::as_str),
         body.get("endpoint"),

@@ -183,10 +183,10 @@ fn i26_every_stored_format_is_still_read_and_written() {
             std::env::var_os("UPDATE_FORMATS").is_some(),
             "samples are missing; UPDATE_FORMATS=1 cargo test format adds them"
         );
-        let lines: String = known
-            .iter()
-            .map(|(name, hex)| format!("{name} {hex}\n"))
-            .collect();
+        let mut lines = String::new();
+        for (name, hex) in &known {
+            writeln!(lines, "{name} {hex}").expect("writing to a string");
+        }
         fs::write(&path, lines).expect("writable");
     }
 }

@@ -249,7 +249,9 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
             Some(json!({"epoch": 1, "outcome": "succeeded", "result": {}}))
         }
         ("POST", "/v1/people") => Some(json!({"email": format!("n{n}@example.com"), "name": "N"})),
-        ("PATCH", "/v1/people/{id}") => Some(json!({"name": format!("N{n}")})),
+        ("PATCH", "/v1/people/{id}" | "/v1/webhook-endpoints/{id}") => {
+            Some(json!({"name": format!("N{n}")}))
+        }
         ("PUT", "/v1/people/{id}/password") => Some(json!({"password": "another long password"})),
         ("POST", "/v1/keys") => {
             Some(json!({"name": "n", "kind": "service", "owner": world.ids["owner"]}))
@@ -259,7 +261,6 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
         ("POST", "/v1/webhook-endpoints") => {
             Some(json!({"name": "n", "url": "https://127.0.0.1:9/hook"}))
         }
-        ("PATCH", "/v1/webhook-endpoints/{id}") => Some(json!({"name": format!("N{n}")})),
         ("POST", "/v1/webhook-endpoints/{id}/enable" | "/v1/webhook-endpoints/{id}/disable") => {
             Some(json!({"reason": "because"}))
         }
