@@ -81,7 +81,9 @@ pub(super) fn about(
     };
     let at = Timestamp(record.time_ms);
     if let Some(other) = of_stream(&record.stream) {
-        if !owner.has(Role::Admin) || !endpoint.tools.is_empty() {
+        // Who is back need not be told of having been away.
+        let is_own = other == endpoint.id;
+        if is_own || !owner.has(Role::Admin) || !endpoint.tools.is_empty() {
             return Ok(None);
         }
         let cause = match Event::of(record) {
