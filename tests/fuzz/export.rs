@@ -94,7 +94,11 @@ fn with_fitting_hashes(data: &[u8]) -> Option<Vec<u8>> {
         claims += u64::from(line.get("claim").is_some());
     }
     let last = lines.pop()?;
-    let mut fitting: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut fitting = String::new();
+    for line in &lines {
+        fitting.push_str(&line.to_string());
+        fitting.push('\n');
+    }
     let sum = Hash(Digest::of(fitting.as_bytes()).0);
     // The reader knows the last line by its first key.
     let end = format!(

@@ -195,7 +195,7 @@ async fn incident_74_a_client_who_goes_away_decides_nothing() {
     let staged = scene.staged("issue_refund", 100).await;
     let (engine, id, version) = (scene.engine.clone(), staged.action.id, staged.version);
     let waiting = tokio::spawn(async move {
-        let patience = Duration::from_secs(60);
+        let patience = Duration::from_mins(1);
         engine.wait(&service(), id, version, patience).await
     });
     tokio::task::yield_now().await;

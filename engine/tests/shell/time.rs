@@ -123,7 +123,7 @@ async fn incident_65_incident_67_whoever_waits_learns_at_once_that_it_expired() 
     let waiting = scene.engine.clone();
     let (id, version) = (view.action.id, view.version);
     let wait = tokio::spawn(async move {
-        let (by, patience) = (auditor(), Duration::from_secs(60));
+        let (by, patience) = (auditor(), Duration::from_mins(1));
         let mut known = version;
         loop {
             let view = waiting.wait(&by, id, known, patience).await.expect("seen");
