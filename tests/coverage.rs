@@ -1,4 +1,4 @@
-//! `docs/COVERAGE.md` names tests that exist, and leaves no invariant out.
+//! The pages that say which test shows what name tests that exist, and leave no invariant out.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,13 @@ fn tests_below(folder: &Path, found: &mut BTreeSet<String>) {
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let text = fs::read_to_string(&path).expect("the file is text");
             let mut is_test = false;
+            // Tests that a macro makes from a list of names: `name: what,`.
+            let mut is_list = false;
             for line in text.lines().map(str::trim) {
+                is_list = line == "targets! {" || (is_list && line != "}");
+                if let Some((name, _)) = line.split_once(": ").filter(|_| is_list) {
+                    found.insert(name.to_owned());
+                }
                 if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
                     is_test = true;
                 } else if let Some((_, rest)) = line.split_once("fn ").filter(|_| is_test) {
@@ -45,12 +51,18 @@ fn tests_below(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-#[test]
-fn every_test_that_the_coverage_page_names_is_there() {
+/// The names of all tests.
+fn tests() -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
-    for folder in ["storage", "engine", "web", "cli", "tests"] {
+    for folder in ["storage", "engine", "web", "cli", "lib", "tests"] {
         tests_below(&root().join(folder), &mut tests);
     }
+    tests
+}
+
+#[test]
+fn every_test_that_the_coverage_page_names_is_there() {
+    let tests = tests();
     let rows = rows();
     assert!(rows.len() > 100, "{} rows", rows.len());
     for (what, test) in rows {
@@ -62,6 +74,30 @@ fn every_test_that_the_coverage_page_names_is_there() {
             tests.contains(name),
             "{what}: there is no test {name}; name the one that shows it now"
         );
+    }
+}
+
+#[test]
+fn every_promise_names_tests_that_are_there_or_says_that_it_has_none() {
+    let tests = tests();
+    for page in ["docs/GUARANTEES.md", "docs/RELIABILITY.md"] {
+        let text = fs::read_to_string(root().join(page)).expect("the page is there");
+        let mut named = 0;
+        let mut shown = false;
+        for line in text.lines() {
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+            let last = cells.last().copied().unwrap_or_default();
+            shown = line.starts_with('|') && (shown || last == "shown by");
+            if !shown || last == "shown by" || last.starts_with("---") || last.ends_with("---") {
+                continue;
+            }
+            assert!(last == "—" || last.starts_with('`'), "{page}: which test? {line}");
+            for name in last.split('`').map(str::trim).filter(|name| !name.is_empty() && *name != "—") {
+                assert!(tests.contains(name), "{page}: there is no test {name}");
+                named += 1;
+            }
+        }
+        assert!(10 < named, "{page} names {named} tests");
     }
 }
 
