@@ -91,8 +91,15 @@ fn every_promise_names_tests_that_are_there_or_says_that_it_has_none() {
             if !shown || last == "shown by" || last.starts_with("---") || last.ends_with("---") {
                 continue;
             }
-            assert!(last == "—" || last.starts_with('`'), "{page}: which test? {line}");
-            for name in last.split('`').map(str::trim).filter(|name| !name.is_empty() && *name != "—") {
+            assert!(
+                last == "—" || last.starts_with('`'),
+                "{page}: which test? {line}"
+            );
+            for name in last
+                .split('`')
+                .map(str::trim)
+                .filter(|name| !name.is_empty() && *name != "—")
+            {
                 assert!(tests.contains(name), "{page}: there is no test {name}");
                 named += 1;
             }

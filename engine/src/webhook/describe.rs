@@ -6,7 +6,7 @@ use holdpoint_storage::Record;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::store::of_stream;
+use super::layout::of_stream;
 use crate::target::notify::origin_of;
 use crate::time::Timestamp;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::endpoint::Endpoint;
 use super::event::Event;
 use super::id::MessageId;
-use super::store::of_stream;
+use super::layout::of_stream;
 use super::types::{TEST_TYPE, type_of};
 use crate::action::{Action, ActionId, evolve};
 use crate::canon::CanonicalJson;

@@ -1,32 +1,23 @@
-//! Endpoints over a log: loaded at the start, changed one after the other, each durable before it
+//! Endpoints over a log: changed one after the other, each durable before it
 //! is answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use holdpoint_storage::{
-    Batch, Direction, EventLog, IndexPut, Position, ScanRange, StreamAppend, StreamId, Version,
-};
+use holdpoint_storage::{Batch, EventLog, IndexPut, Position, StreamAppend, Version};
 use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
 
 use super::delivery::{DELIVERIES_KEPT, Delivery};
 use super::endpoint::{Endpoint, Place, evolve};
-use super::event::{Event, FORMAT};
+use super::event::Event;
 use super::id::{EndpointId, MessageId};
 use super::key::SigningKey;
+use super::layout::{
+    DELIVERIES, ENDPOINTS, Loaded, PLACES, damaged, decode, encode, load, scan, stream_of,
+};
 use crate::identity::StoreError;
-use crate::limits::{REPLAY_PAGE, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_SENDS_BY_HAND_MAX};
-use crate::store::codec;
+use crate::limits::{WEBHOOK_ENDPOINTS_MAX, WEBHOOK_SENDS_BY_HAND_MAX};
 use crate::time::{Clock, Entropy, Timestamp};
-
-/// Index: id of every endpoint → nothing. Tells which streams to read.
-pub(crate) const ENDPOINTS: u8 = 40;
-/// Index: id of an endpoint → its [`Place`].
-pub(super) const PLACES: u8 = 41;
-/// Index: id of an endpoint, and which message → the [`Delivery`].
-pub(super) const DELIVERIES: u8 = 42;
-
-const STREAM_PREFIX: &str = "webhook/";
 
 /// The webhook endpoints of one log. Cheap to clone.
 ///
@@ -97,7 +88,12 @@ impl Webhooks {
         entropy: Arc<dyn Entropy>,
         key: Option<SigningKey>,
     ) -> Result<Self, StoreError> {
-        let endpoints = RwLock::new(load(log.as_ref())?);
+        let loaded = load(log.as_ref())?.into_iter();
+        let endpoints = RwLock::new(
+            loaded
+                .map(|(id, loaded)| (id, Entry::new(loaded)))
+                .collect(),
+        );
         Ok(Self {
             inner: Arc::new(Inner {
                 log,
@@ -273,7 +269,7 @@ impl Webhooks {
             }
             return;
         }
-        endpoints.insert(id, Entry::new(endpoint, version, kept));
+        endpoints.insert(id, Entry::new((endpoint, version, kept)));
         drop(endpoints);
         self.inner.created.send_modify(|count| *count += 1);
     }
@@ -287,7 +283,7 @@ impl Webhooks {
 pub(super) const ENGINE: &str = "engine";
 
 impl Entry {
-    fn new(endpoint: Endpoint, version: Version, kept: BTreeSet<MessageId>) -> Self {
+    fn new((endpoint, version, kept): Loaded) -> Self {
         Self {
             endpoint,
             version,
@@ -295,24 +291,6 @@ impl Entry {
             changed: watch::Sender::new(0),
             kept,
         }
-    }
-}
-
-/// The stream of an endpoint.
-pub(super) fn stream_of(id: EndpointId) -> Result<StreamId, StoreError> {
-    let name = format!("{STREAM_PREFIX}{}", id.hex());
-    StreamId::new(name).ok_or_else(|| damaged("the id of an endpoint", "it names no stream"))
-}
-
-/// The endpoint that a stream belongs to; none for streams of anything else.
-pub(crate) fn of_stream(stream: &StreamId) -> Option<EndpointId> {
-    EndpointId::of_hex(stream.as_str().strip_prefix(STREAM_PREFIX)?)
-}
-
-pub(super) fn damaged(place: &str, reason: impl Into<String>) -> StoreError {
-    StoreError::Damaged {
-        place: place.to_owned(),
-        reason: reason.into(),
     }
 }
 
@@ -380,84 +358,4 @@ fn batch(
         }
     }
     Ok(batch)
-}
-
-fn encode(value: &impl bincode::Encode) -> Result<Vec<u8>, StoreError> {
-    codec::encode(FORMAT, value).map_err(|error| damaged("an entry of webhooks", error.0))
-}
-
-fn decode<T: bincode::Decode<()>>(bytes: &[u8]) -> Result<T, StoreError> {
-    codec::decode(FORMAT, bytes).map_err(|error| damaged("an entry of webhooks", error.0))
-}
-
-fn scan(log: &dyn EventLog, id: EndpointId) -> Result<holdpoint_storage::Entries, StoreError> {
-    let range = ScanRange {
-        prefix: id.as_bytes(),
-        ..ScanRange::default()
-    };
-    Ok(log.scan(DELIVERIES, range, 2 * DELIVERIES_KEPT, Direction::Forward)?)
-}
-
-fn load(log: &dyn EventLog) -> Result<BTreeMap<EndpointId, Entry>, StoreError> {
-    let mut found = BTreeMap::new();
-    for id in listed(log)? {
-        // An index that was built again also holds those that were deleted.
-        let Some((mut endpoint, version)) = replay(log, id)? else {
-            continue;
-        };
-        // The place of the log may be behind, never ahead. One of another epoch is not ours.
-        if let Some(bytes) = log.get(PLACES, id.as_bytes())? {
-            let place: Place = decode(&bytes)?;
-            if place.epoch == endpoint.place.epoch && endpoint.place.through <= place.through {
-                endpoint.place = place;
-            }
-        }
-        let mut kept = BTreeSet::new();
-        for (_, value) in scan(log, id)? {
-            kept.insert(decode::<Delivery>(&value)?.id);
-        }
-        found.insert(id, Entry::new(endpoint, version, kept));
-    }
-    Ok(found)
-}
-
-/// The endpoints that the index holds.
-fn listed(log: &dyn EventLog) -> Result<Vec<EndpointId>, StoreError> {
-    let mut found = Vec::new();
-    let mut above: Option<Vec<u8>> = None;
-    loop {
-        let range = ScanRange {
-            above: above.as_deref(),
-            ..ScanRange::default()
-        };
-        let entries = log.scan(ENDPOINTS, range, REPLAY_PAGE, Direction::Forward)?;
-        let Some((last, _)) = entries.last() else {
-            return Ok(found);
-        };
-        above = Some(last.clone());
-        for (key, _) in entries {
-            let id = key.try_into().map(EndpointId::from_bytes);
-            let id = id.map_err(|_| damaged("the index of webhooks", "a key is no id"))?;
-            found.push(id);
-        }
-    }
-}
-
-fn replay(log: &dyn EventLog, id: EndpointId) -> Result<Option<(Endpoint, Version)>, StoreError> {
-    let stream = stream_of(id)?;
-    let mut state = None;
-    let mut version = 0;
-    loop {
-        let records = log.read_stream(&stream, version, REPLAY_PAGE)?;
-        let Some(last) = records.last() else {
-            return Ok(state.map(|endpoint| (endpoint, version)));
-        };
-        version = last.version;
-        for record in &records {
-            let wrong = |reason| damaged(&format!("record {} of {stream}", record.version), reason);
-            let event = Event::of(record).map_err(|error| wrong(error.0))?;
-            let at = Timestamp(record.time_ms);
-            state = evolve(state, id, record.version, at, &event).map_err(wrong)?;
-        }
-    }
 }
