@@ -1,5 +1,6 @@
 //! Which server the commands talk to, and what its answers mean for whoever typed them.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -42,6 +43,14 @@ pub(crate) fn connect(args: &ServerArgs) -> Outcome<Client> {
         Some(token) => client.with_token(&token)?,
         None => client,
     })
+}
+
+/// Where a server with this address of its settings is reached from this machine.
+pub(crate) fn address_here(mut listen: SocketAddr) -> String {
+    if listen.ip().is_unspecified() {
+        listen.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    format!("http://{listen}")
 }
 
 /// A client without a credential.

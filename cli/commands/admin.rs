@@ -1,4 +1,4 @@
-//! What `user`, `key` and `webhooks` have in common: they work on the data folder, or through a server.
+//! What `user`, `key`, `webhooks` and `pause` have in common: they work on the data folder, or through a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,6 +81,29 @@ impl Admin {
             url,
             data: settings.data.value,
         })
+    }
+
+    /// Opens the folder, where there is one that no server holds, and else reaches the server: the one
+    /// that was named, or the one that the settings start. Makes no folder.
+    pub(crate) async fn find(
+        args: &AdminArgs,
+        matches: &ArgMatches,
+        output: Output,
+    ) -> Outcome<Self> {
+        let mut args = args.clone();
+        if args.server.is_none() {
+            let file = config::load_settings(args.place.config.as_deref())?;
+            let leaf = config::leaf(matches);
+            let settings = Settings::resolve(args.place.data.as_ref(), None, file, leaf);
+            if settings.data.value.exists() {
+                match Self::open(&args, matches, output).await {
+                    Err(failure) if failure.code == ExitCode::Conflict => {}
+                    opened => return opened,
+                }
+            }
+            args.server = Some(client::address_here(settings.listen.value));
+        }
+        Self::open(&args, matches, output).await
     }
 
     /// Lets go of the folder.

@@ -5,6 +5,7 @@ mod files;
 mod people;
 mod story;
 mod support;
+mod time;
 mod usage;
 mod webhooks;
 mod work;

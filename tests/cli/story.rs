@@ -8,15 +8,15 @@ const ADMIN: &str = "ada@example.com";
 const APPROVER: &str = "bob@example.com";
 
 /// A place with a shop, people, a key, a server, and Bob signed in.
-struct Story {
-    place: Place,
+pub(crate) struct Story {
+    pub(crate) place: Place,
     shop: Shop,
     key: String,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 impl Story {
-    fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         let (place, shop) = (Place::new(), Shop::open());
         place.write("holdpoint.json", &shop.tools());
         place.run(&["check"]).ok();
@@ -47,7 +47,7 @@ impl Story {
         story
     }
 
-    fn run(&self, token: &str, args: &[&str]) -> crate::support::Run {
+    pub(crate) fn run(&self, token: &str, args: &[&str]) -> crate::support::Run {
         let env = [
             ("HOLDPOINT_SERVER", self.server.url.as_str()),
             ("HOLDPOINT_TOKEN_FILE", token),

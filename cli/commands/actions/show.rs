@@ -74,6 +74,7 @@ pub(super) fn describe(action: &Value) -> String {
         ("caller's words", "/reason"),
         ("created", "/created_at"),
         ("updated", "/updated_at"),
+        ("not before", "/not_before"),
         ("due", "/due_at"),
         ("revision", "/revision"),
         ("digest", "/digest"),
@@ -220,6 +221,10 @@ pub(super) fn next_step(action: &Value) -> Option<String> {
         }
         "staged" => format!(
             "it waits for people: `holdpoint actions approve {id}`, or reject {id} --reason WHY"
+        ),
+        "approved" | "accepted" if field(action, "/not_before") != "-" => format!(
+            "it is scheduled, and not called before {}; `holdpoint actions cancel {id}` takes it back until then",
+            escape::text(&field(action, "/not_before"))
         ),
         "approved" => {
             format!("it is approved and will be called; `holdpoint actions wait {id}` follows it")

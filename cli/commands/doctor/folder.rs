@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use holdpoint_engine::action::SafetyClass;
-use holdpoint_engine::engine::attention_in;
+use holdpoint_engine::engine::{attention_in, paused_in};
 use holdpoint_engine::identity::{Person, Role};
 use holdpoint_engine::incarnation;
 use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
@@ -61,6 +61,7 @@ pub(super) async fn look(
     };
     records(log.as_ref(), findings);
     origin(log.as_ref(), findings);
+    switch(log.as_ref(), findings);
     match data::identity(&log).await {
         Ok(identity) => people(&identity.people(), tools, findings),
         Err(failure) => findings.bad(
@@ -180,6 +181,22 @@ fn origin(log: &dyn EventLog, findings: &mut Findings) {
         format!("{words}{waiting}"),
         "make sure that no other copy runs, then once: holdpoint serve --confirm-restore",
     );
+}
+
+/// Whether a server that is started on the folder would send anything.
+fn switch(log: &dyn EventLog, findings: &mut Findings) {
+    match paused_in(log) {
+        Err(error) => findings.bad("pause", error.to_string(), "look at the disk"),
+        Ok(None) => {}
+        Ok(Some(paused)) => findings.warn(
+            "pause",
+            format!(
+                "paused by {} since {}: {}",
+                paused.name, paused.since, paused.reason
+            ),
+            "a server that starts sends nothing new; `holdpoint resume` once the reason is gone",
+        ),
+    }
 }
 
 /// What would need a person if a server ran on the folder now.

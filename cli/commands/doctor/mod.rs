@@ -3,13 +3,11 @@
 mod folder;
 mod server;
 
-use std::net::{Ipv4Addr, SocketAddr};
-
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use serde_json::json;
 
-use crate::client::ServerArgs;
+use crate::client::{self, ServerArgs};
 use crate::config::{self, PlaceArgs, Settings};
 use crate::escape;
 use crate::exit_code::ExitCode;
@@ -148,7 +146,7 @@ pub(crate) async fn run(args: DoctorArgs, matches: &ArgMatches, output: Output) 
     let held = folder::look(folder, tools.as_ref(), &mut findings, output).await;
     let mut server = args.server.clone();
     if config::leaf(matches).value_source("server") == Some(ValueSource::DefaultValue) {
-        server.server = address_here(settings.listen.value);
+        server.server = client::address_here(settings.listen.value);
     }
     server::look(&server, held, &mut findings).await;
 
@@ -159,14 +157,6 @@ pub(crate) async fn run(args: DoctorArgs, matches: &ArgMatches, output: Output) 
     } else {
         ExitCode::Ok
     })
-}
-
-/// Where a server with these settings is reached from this machine.
-fn address_here(mut listen: SocketAddr) -> String {
-    if listen.ip().is_unspecified() {
-        listen.set_ip(Ipv4Addr::LOCALHOST.into());
-    }
-    format!("http://{listen}")
 }
 
 fn print(findings: &Findings, output: Output) -> Outcome<()> {

@@ -40,6 +40,7 @@ use crate::webhook::{Deliverer, Sender, Webhooks};
 
 pub use attention::{ATTENTION_MAX, Attention, attention_in};
 pub use events::{HISTORY_MAX, History};
+pub use pause::{pause_in, paused_in, resume_in};
 pub use query::LIST_MAX;
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, ListError, ListOrder, ListQuery, OpenError,

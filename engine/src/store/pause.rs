@@ -8,7 +8,9 @@
 use std::sync::{Arc, PoisonError};
 
 use bincode::{Decode, Encode};
-use holdpoint_storage::{Batch, EventLog, NewRecord, Record, StreamAppend, StreamId, Version};
+use holdpoint_storage::{
+    AppendError, Batch, EventLog, NewRecord, Record, StreamAppend, StreamId, Version,
+};
 use serde_json::{Value, json};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
@@ -158,22 +160,7 @@ impl Store {
                 return Ok(store.pause.paused());
             }
             let event = event(store.time.now());
-            let record = NewRecord {
-                time_ms: event.at().0,
-                actor: event.by().to_owned(),
-                kind: event.kind().to_owned(),
-                body: codec::encode(FORMAT, &event)
-                    .map_err(|error| CommitError::TooLarge(error.0))?,
-            };
-            let batch = Batch {
-                streams: vec![StreamAppend {
-                    stream: stream(),
-                    expected: *version,
-                    records: vec![record],
-                }],
-                ..Batch::default()
-            };
-            store.append(batch).await?;
+            store.append(batch(&event, *version)?).await?;
             *version += 1;
             let now = event.state();
             publish(on);
@@ -192,6 +179,52 @@ impl Store {
             Err(error) => Err(CommitError::Unavailable(Box::new(error))),
         }
     }
+}
+
+/// Switches in a log that no engine runs on, where the switch is not in that position already.
+/// Answers what it is then.
+pub(crate) async fn switch_in(
+    log: &dyn EventLog,
+    now: Timestamp,
+    event: impl FnOnce(Timestamp) -> PauseEvent,
+    on: bool,
+) -> Result<Option<Paused>, CommitError> {
+    let switch = PauseSwitch::load(log)?;
+    if switch.is_paused() == on {
+        return Ok(switch.paused());
+    }
+    let event = event(now);
+    let version = switch.gate.into_inner();
+    match log.append(batch(&event, version)?).await {
+        Ok(_) => Ok(event.state()),
+        Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),
+        Err(AppendError::ClaimTaken { key, holder }) => {
+            Err(CommitError::ClaimTaken { key, holder })
+        }
+        Err(AppendError::Invalid { reason }) => Err(CommitError::TooLarge(reason)),
+        Err(error @ AppendError::Full { .. }) => Err(CommitError::Full(Box::new(error))),
+        Err(error @ (AppendError::Io(_) | AppendError::Stopped { .. })) => {
+            Err(CommitError::Unavailable(Box::new(error)))
+        }
+    }
+}
+
+/// One more record of the switch, whose last one has this version.
+fn batch(event: &PauseEvent, version: Version) -> Result<Batch, CommitError> {
+    let record = NewRecord {
+        time_ms: event.at().0,
+        actor: event.by().to_owned(),
+        kind: event.kind().to_owned(),
+        body: codec::encode(FORMAT, event).map_err(|error| CommitError::TooLarge(error.0))?,
+    };
+    Ok(Batch {
+        streams: vec![StreamAppend {
+            stream: stream(),
+            expected: version,
+            records: vec![record],
+        }],
+        ..Batch::default()
+    })
 }
 
 /// A record of the switch as JSON, for the history; none where it is of another stream.
