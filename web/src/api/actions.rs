@@ -37,7 +37,7 @@ pub(super) fn action_id(text: &str) -> Result<ActionId, Problem> {
     post, path = "/v1/actions", tag = "actions", operation_id = "submit_action",
     security(("bearer" = [])),
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters; the same for every try of one request"),
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters, quoted or bare; the same for every try of one request. Kept for ever, for this credential: with the same body the first action is answered again, with another one it is 422. May be left out: then each request is a new one, unless the tool has a key of its own"),
         ("wait" = Option<String>, Query, description = "Wait until the action is final, up to 60 s", example = "30s"),
     ),
     request_body = wire::Submission,

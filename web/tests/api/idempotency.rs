@@ -1,5 +1,9 @@
 //! The same request again.
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use holdpoint_web::WebConfig;
 use http::HeaderValue;
 use serde_json::{Value, json};
 
@@ -80,10 +84,145 @@ async fn i15_a_key_with_another_request_is_a_conflict_never_a_replay() {
 #[tokio::test]
 async fn malformed_and_repeated_keys_are_refused() {
     let world = World::new().await;
-    for keys in [&["a", "b"][..], &[""], &["\"open"], &["\"\""]] {
+    for keys in [
+        &["a", "b"][..],
+        &["a", "a"],
+        &[""],
+        &["\"open"],
+        &["\"\""],
+        &["a\tb"],
+    ] {
         let answer = submit(&world, keys, &world.refund()).await;
         assert_eq!(answer.problem(), (400, "bad_request".into()), "{keys:?}");
+        assert!(answer.text.contains("Idempotency-Key"), "{}", answer.text);
     }
+    let listed = world.get("service", "/v1/actions").await;
+    assert_eq!(listed.json()["data"], json!([]), "nothing was taken on");
+}
+
+#[tokio::test]
+async fn a_key_has_1_to_255_printable_ascii_characters() {
+    let world = World::new().await;
+    let with_bytes = async |key: &[u8]| {
+        let body = world.refund().to_string();
+        let mut request = world.request("service", "POST", "/v1/actions", Some(&body));
+        let value = HeaderValue::from_bytes(key).expect("a header");
+        request.headers_mut().insert("idempotency-key", value);
+        world.send(request).await
+    };
+    let longest = "k".repeat(255);
+    assert_eq!(with_bytes(longest.as_bytes()).await.status, 201);
+    // The quotes are no part of it.
+    let quoted = format!("\"{}\"", "q".repeat(255));
+    assert_eq!(with_bytes(quoted.as_bytes()).await.status, 201);
+    for key in [
+        "k".repeat(256),
+        format!("\"{}\"", "q".repeat(256)),
+        "kéy".into(),
+    ] {
+        let answer = with_bytes(key.as_bytes()).await;
+        assert_eq!(answer.problem(), (400, "bad_request".into()), "{key}");
+    }
+    assert_eq!(with_bytes(b"latin-\xe9").await.problem().0, 400);
+}
+
+/// A request with this key as somebody.
+async fn keyed(world: &World, who: &str, key: &'static str, body: &str) -> Answer {
+    let mut request = world.request(who, "POST", "/v1/actions", Some(body));
+    let key = HeaderValue::from_static(key);
+    request.headers_mut().insert("idempotency-key", key);
+    world.send(request).await
+}
+
+#[tokio::test]
+async fn what_was_not_taken_on_leaves_the_key_free() {
+    let world = World::new().await;
+    let good = world.refund().to_string();
+    let unfit = json!({"tool": "issue_refund", "args": {"amount": "much"}}).to_string();
+    for (who, body, status) in [
+        ("", good.as_str(), 401),
+        ("service", "{\"tool\":", 400),
+        (
+            "service",
+            "{\"tool\":\"issue_refund\",\"tool\":\"ship\"}",
+            400,
+        ),
+        ("service", "{\"tool\":\"none\"}", 422),
+        ("service", &unfit, 422),
+    ] {
+        let answer = keyed(&world, who, "k1", body).await;
+        assert_eq!(answer.status.as_u16(), status, "{}", answer.text);
+    }
+    let taken = keyed(&world, "service", "k1", &good).await;
+    assert_eq!(taken.status, 201, "{}", taken.text);
+    assert_eq!(taken.header("idempotency-replayed"), "");
+}
+
+#[tokio::test]
+async fn a_request_beyond_the_rate_leaves_the_key_free() {
+    let world = World::with(WebConfig {
+        requests_per_second: NonZeroU32::MIN,
+        ..WebConfig::default()
+    })
+    .await;
+    let body = world.refund().to_string();
+    while world.get("service", "/v1/pause").await.status != 429 {}
+    let late = keyed(&world, "service", "k1", &body).await;
+    assert_eq!(late.problem(), (429, "rate_limited".into()));
+    let taken = loop {
+        let answer = keyed(&world, "service", "k1", &body).await;
+        if answer.status != 429 {
+            break answer;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!(taken.status, 201, "{}", taken.text);
+    assert_eq!(taken.header("idempotency-replayed"), "");
+}
+
+#[tokio::test]
+async fn how_long_to_wait_is_no_part_of_what_a_key_stands_for() {
+    let world = World::new().await;
+    let body = world.refund().to_string();
+    let first = keyed(&world, "service", "k1", &body).await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    let mut request = world.request("service", "POST", "/v1/actions?wait=0s", Some(&body));
+    let key = HeaderValue::from_static("k1");
+    request.headers_mut().insert("idempotency-key", key);
+    let again = world.send(request).await;
+    assert_eq!(
+        again.header("idempotency-replayed"),
+        "true",
+        "{}",
+        again.text
+    );
+    assert_eq!(again.json()["id"], first.json()["id"]);
+}
+
+#[tokio::test]
+async fn a_refusal_that_was_recorded_is_answered_again() {
+    let world = World::new().await;
+    let body = json!({"tool": "issue_grant", "args": {}});
+    let text = body.to_string();
+    let refused = async || keyed(&world, "stranger", "k1", &text).await;
+    let (first, again) = (refused().await, refused().await);
+    assert_eq!(first.problem(), (403, "missing_scope".into()));
+    assert_eq!(again.problem(), (403, "missing_scope".into()));
+    assert_eq!(first.json()["action_id"], again.json()["action_id"]);
+}
+
+#[tokio::test]
+async fn a_key_whose_request_is_still_worked_on_is_a_conflict_to_be_tried_again() {
+    let world = World::new().await;
+    let body = json!({"tool": "hang", "args": {}});
+    let text = body.to_string();
+    // Whichever of the two has the key never ends; the other one is answered.
+    let answer = tokio::select! {
+        answer = keyed(&world, "service", "k1", &text) => answer,
+        answer = keyed(&world, "service", "k1", &text) => answer,
+    };
+    assert_eq!(answer.problem(), (409, "in_progress".into()));
+    assert_eq!(answer.header("retry-after"), "1");
 }
 
 #[tokio::test]
