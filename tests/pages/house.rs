@@ -22,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
+/// What the shop says where nobody can know what it did.
+const BROKE: (StatusCode, &str) = (StatusCode::BAD_GATEWAY, "upstream closed the connection");
+
 /// What the shop knows: refundable amounts by order, and refunds by key.
 #[derive(Default)]
 struct Books {
@@ -53,6 +56,7 @@ impl Shop {
         let app = Router::new()
             .route("/orders/{id}", get(order))
             .route("/refunds", post(refund).get(lookup))
+            .route("/accounts", post(async || BROKE))
             .with_state(self);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -103,7 +107,7 @@ pub(crate) struct House {
     pub(crate) url: String,
     pub(crate) shop: Shop,
     pub(crate) engine: Engine,
-    service: Principal,
+    pub(crate) service: Principal,
     agent: Principal,
     /// An endpoint of the administrator that fails.
     pub(crate) webhook: EndpointId,
@@ -232,6 +236,14 @@ fn tools(shop: &str, hold: &str) -> holdpoint_engine::tool::Registry {
         "approval": { "required": 1, "groups": ["finance"], "hold": hold,
             "rules": [{ "when": "args.amount_minor > 50000", "required": 2,
                 "reason": "above 500.00" }] }
+    }, "close_account": {
+        "safetyClass": "irreversible",
+        "summary": "Close account {id}",
+        "execute": { "http": { "post": format!("{shop}/accounts"), "json": { "close": "{id}" } } }
+    }, "ship": {
+        "safetyClass": "write-once-checkable",
+        "idempotencyKey": "ship:{order_id}",
+        "summary": "Ship order {order_id}"
     } } });
     let file = ToolsFile::from_str(&file.to_string(), Format::Json).expect("the tools are valid");
     file.registry
@@ -263,7 +275,7 @@ async fn key(engine: &Engine, name: &str, kind: PrincipalKind) -> Principal {
         name: name.to_owned(),
         kind,
         owner: owner.id,
-        scopes: std::collections::BTreeSet::new(),
+        scopes: ["work:ship".to_owned()].into(),
         attributes: BTreeMap::new(),
         expires_at: None,
     };

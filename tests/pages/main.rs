@@ -3,3 +3,4 @@
 mod browser;
 mod house;
 mod people;
+mod trouble;

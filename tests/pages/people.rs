@@ -295,6 +295,8 @@ async fn every_page_is_accessible_and_fits_in_light_and_dark_on_desktop_and_phon
         "The customer asked for it twice.",
     );
     let moved = moved.await;
+    let trouble = house.trouble().await;
+    until(&house, trouble.unknown, Status::Unknown).await;
     let browser = Browser::open(DESKTOP).await;
     let mut wrong = Vec::new();
     for (index, look) in LOOKS.into_iter().enumerate() {
@@ -307,6 +309,7 @@ async fn every_page_is_accessible_and_fits_in_light_and_dark_on_desktop_and_phon
             house.shop.set_refundable("8814", 50);
             browser.click("#approve button[type=submit]").await;
             until(&house, moved, Status::ReplanRequired).await;
+            house.pause().await;
         }
         let pages = [
             ("queue", "/queue".to_owned()),
@@ -328,8 +331,20 @@ async fn every_page_is_accessible_and_fits_in_light_and_dark_on_desktop_and_phon
             check(&browser, name, look, &mut wrong).await;
         }
         sign_out(&browser, &house).await;
+        sign_in(&browser, &house, "otto").await;
+        for (name, path) in [
+            ("outcomes", "/outcomes".to_owned()),
+            ("unknown", format!("/actions/{}", trouble.unknown)),
+            ("leased", format!("/actions/{}", trouble.leased)),
+            ("scheduled", format!("/actions/{}", trouble.scheduled)),
+        ] {
+            browser.goto(&format!("{}{path}", house.url)).await;
+            check(&browser, name, look, &mut wrong).await;
+        }
+        sign_out(&browser, &house).await;
         sign_in(&browser, &house, "root").await;
         for (name, path) in [
+            ("queue-root", "/queue".to_owned()),
             ("webhooks", "/settings/webhooks".to_owned()),
             ("webhook", format!("/settings/webhooks/{}", house.webhook)),
         ] {

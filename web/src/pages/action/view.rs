@@ -49,6 +49,8 @@ pub(in crate::pages) struct ActionPage {
     deadline: Option<When>,
     is_open_for_votes: bool,
     not_before: Option<When>,
+    /// Until when a copy of a call whose outcome is unknown may still arrive.
+    quiet: Option<When>,
     hold: Option<When>,
     hold_words: Option<String>,
     run_at: Option<When>,
@@ -182,6 +184,10 @@ impl ActionPage {
             updated: When::new(action.updated_at, now),
             deadline: action.deadline().map(|deadline| When::new(deadline, now)),
             is_open_for_votes: action.phase == Phase::Staged,
+            quiet: action
+                .doubt
+                .filter(|doubt| now < doubt.quiet_at)
+                .map(|doubt| When::new(doubt.quiet_at, now)),
             not_before: action.not_before.map(|moment| When::new(moment, now)),
             hold,
             hold_words: (0 < hold_ms)

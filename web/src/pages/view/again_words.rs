@@ -8,8 +8,11 @@ use super::event_words::{Words, window_words};
 /// The events about time, and about sending again.
 pub(super) fn timely(event: &Event, names: &Names) -> Words {
     match event {
-        Event::Scheduled { not_before, .. } => Words::say("Scheduled: not called before a moment")
-            .fact("not before", &not_before.rfc3339()),
+        Event::Scheduled { not_before, .. } => Words::say(format!(
+            "Scheduled: not called before {}",
+            not_before.rfc3339()
+        ))
+        .fact("not before", &not_before.rfc3339()),
         Event::KeyKept { kept_ms, .. } => {
             Words::say("The target keeps the key, counted from the first send")
                 .fact("kept for", &format!("{} s", kept_ms / 1000))
