@@ -2,6 +2,7 @@
 
 mod approvals;
 mod attempts;
+mod edges;
 mod given;
 mod properties;
 mod table;
