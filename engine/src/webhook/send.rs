@@ -108,7 +108,7 @@ impl Sender {
             Seen::Busy(_) => "busy",
             Seen::Failed => "failed",
         };
-        metrics::counter!("holdpoint_webhook_attempts_total", "outcome" => outcome).increment(1);
+        metrics::counter!("holdpoint_delivery_attempts_total", "outcome" => outcome).increment(1);
         Ok(Sent {
             seen,
             attempt: Attempt {
