@@ -270,14 +270,15 @@ impl Life {
     async fn quiet(&mut self) -> End {
         let world = &self.world;
         world.weather.is_calm(true);
-        if world.disk().has_stopped() {
-            return End::Restart;
-        }
         let began = world.clock.true_ms();
         let bound = u64::try_from(QUIET_MAX.as_millis()).unwrap_or(u64::MAX);
         // What was asked for before is still taken on; its answers take minutes at most.
         tokio::time::sleep(Duration::from_mins(5)).await;
         loop {
+            // A write that was on its way when the faults ended may have failed.
+            if world.disk().has_stopped() {
+                return End::Restart;
+            }
             world.pull();
             let open = world.watch().models.values().any(|model| !model.is_final());
             if !open || began + bound < world.clock.true_ms() {
