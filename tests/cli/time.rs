@@ -1,5 +1,6 @@
 //! Pausing, and calls that are scheduled: what is typed, and what is answered.
 
+use holdpoint_engine::time::{Clock as _, SystemClock};
 use serde_json::Value;
 
 use crate::story::Story;
@@ -152,15 +153,9 @@ fn a_time_that_cannot_be_meant_is_refused_with_the_form_of_one_that_can() {
 #[test]
 fn a_scheduled_action_shows_when_it_may_be_called_in_utc() {
     let story = Story::begin();
-    let soon = std::time::SystemTime::now() + std::time::Duration::from_mins(10);
-    let seconds = soon
-        .duration_since(std::time::UNIX_EPOCH)
-        .expect("after 1970");
-    let moment = holdpoint_engine::time::Timestamp(
-        i64::try_from(seconds.as_secs()).expect("this era") * 1000,
-    );
+    let moment = SystemClock.now().plus(std::time::Duration::from_mins(10));
     // Another zone, the same moment.
-    let text = moment.rfc3339().replace("Z", "+00:00");
+    let text = moment.rfc3339().replace('Z', "+00:00");
     let action = submit(&story, &["--not-before", &text, "--json"]);
     let action = action.code(0).json();
     assert_eq!(action["not_before"], moment.rfc3339());

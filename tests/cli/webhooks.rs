@@ -131,9 +131,7 @@ fn staged(place: &Place, server: &Server) -> Vec<u64> {
             "ada",
         ]);
         let lines = page.ok();
-        let events = lines
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line));
+        let events = lines.lines().map(serde_json::from_str::<Value>);
         let before = after;
         for event in events {
             let event = event.expect("JSON");
