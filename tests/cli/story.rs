@@ -326,7 +326,7 @@ fn a_folder_that_a_server_holds_is_refused_with_the_way_through_the_server() {
     let story = Story::begin();
     for (args, way) in [
         (&["user", "list"][..], "--server"),
-        (&["verify"], "verify a copy"),
+        (&["verify"], "use a copy"),
     ] {
         let run = story.place.run(args).code(6);
         assert!(

@@ -66,18 +66,19 @@ impl House {
             shop,
             tools,
         } = self;
-        let before = indexes(log.as_ref());
-        let counts = engine.counts();
-        let position = log.stats().expect("figures").last_position;
-        if end == End::Dropped {
-            drop(engine);
+        // What is counted and indexed is compared once nothing moves any more.
+        let counts = if end == End::Dropped {
+            None
         } else {
             engine.shutdown(Duration::from_millis(100)).await;
-            drop(engine);
-        }
+            Some(engine.counts())
+        };
+        drop(engine);
         while 1 < Arc::strong_count(&log) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        let before = indexes(log.as_ref());
+        let position = log.stats().expect("figures").last_position;
         drop(log);
         let log = open_log(&folder);
         if end == End::WithoutIndexes {
@@ -87,7 +88,9 @@ impl House {
         let engine = open(log.clone(), &tools, Some(clock.clone())).await;
         if log.stats().expect("figures").last_position == position {
             assert_eq!(indexes(log.as_ref()), before, "{end:?}");
-            assert_eq!(engine.counts(), counts, "{end:?}");
+            if let Some(counts) = counts {
+                assert_eq!(engine.counts(), counts, "{end:?}");
+            }
         }
         Self {
             folder,
