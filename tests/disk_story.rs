@@ -85,12 +85,12 @@ async fn i23_killed_at_a_call_to_the_disk_the_program_needs_no_hand_and_calls_no
     let mut stage = Stage::open().await?;
     let all = count(&mut stage).await?;
     let (mut killed, mut killed_twice) = (0, 0);
-    for call in sample(all) {
+    for (round, call) in sample(all).into_iter().enumerate() {
         let mut case = stage.case()?;
         let disk = case.watch().act(Act::KillBefore(call));
         killed += u64::from(live(&stage, &mut case, &disk).await?);
         // Every other time the next start is killed as well, each time somewhere else.
-        if call % 2 == 0 {
+        if round % 2 == 0 {
             let disk = case.watch().act(Act::KillAfter(1 + call % 40));
             killed_twice += u64::from(live(&stage, &mut case, &disk).await?);
         }
