@@ -135,6 +135,8 @@ fn i21_depth_and_size_are_bounded() {
     assert!(parse_strict(nested(depth).as_bytes()).is_ok());
     assert!(refused(&nested(depth + 1)).message.contains("nested"));
     assert!(refused(&"[".repeat(500_000)).message.contains("nested"));
+    let longest = format!("\"{}\"", "x".repeat(crate::limits::JSON_BYTES_MAX - 2));
+    assert!(parse_strict(longest.as_bytes()).is_ok());
     let long = format!("\"{}\"", "x".repeat(crate::limits::JSON_BYTES_MAX));
     assert!(refused(&long).message.contains("bytes long"));
     // Refused for its length before anything of it is read.
@@ -156,6 +158,11 @@ fn an_error_names_line_column_and_pointer() {
         error.to_string().contains("line 3, column 8, at /ä/2"),
         "{error}"
     );
+}
+
+#[test]
+fn a_place_inside_of_a_character_is_the_place_of_the_character() {
+    assert_eq!(line_and_column("x\n\u{1f600}", 5), (2, 1));
 }
 
 #[test]
