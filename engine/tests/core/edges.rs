@@ -3,7 +3,8 @@
 
 use holdpoint_engine::action::{
     ActionId, AttemptOutcome, AttemptResult, Command, Event, Finding, Holder, Phase, PrincipalKind,
-    Refusal, Reminder, ReplanReason, SafetyClass, Status, Trouble, Window, WorkReport, explain,
+    Refusal, Reminder, ReplanReason, Revalidation, SafetyClass, Status, Trouble, Window,
+    WorkReport, explain,
 };
 use holdpoint_engine::approval::{Requirement, Tally, Vote, tally};
 use holdpoint_engine::canon::Digest;
@@ -12,7 +13,8 @@ use holdpoint_engine::time::Timestamp;
 use serde_json::json;
 
 use crate::given::{
-    Case, T0, approve, at, claim, commit, found, json_of, need, proposal, requirement, snapshot,
+    Case, DEADLINE, T0, approve, at, claim, commit, found, json_of, need, proposal, requirement,
+    snapshot,
 };
 
 fn record(attempt: u32, outcome: AttemptOutcome, moment: Timestamp) -> Command {
@@ -350,4 +352,26 @@ fn an_id_and_a_digest_are_read_as_they_are_written_and_in_no_other_way() {
         assert!(changed(&text).parse::<ActionId>().is_err(), "{end}");
         assert!(changed(&written).parse::<Digest>().is_err(), "{end}");
     }
+}
+
+#[test]
+fn i09_staged_again_keeps_the_deadline_of_the_first_time() {
+    let mut case = Case::approved();
+    case.action.proposal.terms.restage = true;
+    let later = Requirement {
+        deadline: Timestamp(DEADLINE.0 + 1),
+        ..requirement(vec![need(1, &["finance"])])
+    };
+    let events = case.when(Command::Commit {
+        revalidation: Revalidation {
+            snapshot: Some(snapshot(1)),
+            requirement: Some(later),
+            ..found()
+        },
+        at: at(2),
+    });
+    let Ok([Event::Restaged { requirement, .. }]) = events.as_deref() else {
+        unreachable!("it is staged again: {events:?}")
+    };
+    assert_eq!(requirement.deadline, DEADLINE);
 }
