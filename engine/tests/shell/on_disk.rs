@@ -66,7 +66,9 @@ impl House {
             shop,
             tools,
         } = self;
-        // What is counted and indexed is compared once nothing moves any more.
+        let before = indexes(log.as_ref());
+        let position = log.stats().expect("figures").last_position;
+        // What is counted follows what is durable by a moment, so it is compared once nothing moves.
         let counts = if end == End::Dropped {
             None
         } else {
@@ -77,8 +79,6 @@ impl House {
         while 1 < Arc::strong_count(&log) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let before = indexes(log.as_ref());
-        let position = log.stats().expect("figures").last_position;
         drop(log);
         let log = open_log(&folder);
         if end == End::WithoutIndexes {
