@@ -89,7 +89,7 @@ impl House {
         if log.stats().expect("figures").last_position == position {
             assert_eq!(indexes(log.as_ref()), before, "{end:?}");
             if let Some(counts) = counts {
-                assert_eq!(engine.counts(), counts, "{end:?}");
+                assert_eq!(engine.counts().by_status, counts.by_status, "{end:?}");
             }
         }
         Self {
