@@ -299,12 +299,6 @@ fn doings() -> Vec<Manner> {
             Seen::Done,
         ),
         manner(
-            "an answer before the request",
-            Deed::Once,
-            vec![write(GOOD), Piece::Read],
-            Seen::DoneOrUnknown,
-        ),
-        manner(
             "an answer and a reset",
             Deed::Once,
             vec![Piece::Read, write(GOOD), Piece::Reset],
