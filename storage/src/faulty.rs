@@ -11,11 +11,8 @@ use async_trait::async_trait;
 
 use crate::batch::Batch;
 use crate::conformance::history::Draw;
-use crate::log::{
-    AppendError, Appended, Direction, Entries, EventLog, Origin, ReadError, ScanRange, Stats,
-    Subscription,
-};
-use crate::record::{Position, Record, StreamId, Version};
+use crate::forward_reads;
+use crate::log::{AppendError, Appended, EventLog};
 
 /// What goes wrong with an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,59 +164,10 @@ impl<L: EventLog> EventLog for FaultyLog<L> {
         }
     }
 
-    fn read_stream(
-        &self,
-        stream: &StreamId,
-        after: Version,
-        limit: usize,
-    ) -> Result<Vec<Record>, ReadError> {
-        self.inner.read_stream(stream, after, limit)
-    }
-
-    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
-        self.inner.stream_version(stream)
-    }
-
-    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
-        self.inner.read_all(after, limit)
-    }
-
-    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.inner.get(index, key)
-    }
-
-    fn scan(
-        &self,
-        index: u8,
-        range: ScanRange<'_>,
-        limit: usize,
-        direction: Direction,
-    ) -> Result<Entries, ReadError> {
-        self.inner.scan(index, range, limit, direction)
-    }
-
-    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.inner.claim(key)
-    }
-
-    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
-        self.inner.claims(above, limit)
-    }
-
-    fn origin(&self) -> Origin {
-        self.inner.origin()
-    }
+    forward_reads!(self => self.inner);
 
     fn confirm_origin(&self) -> io::Result<()> {
         self.inner.confirm_origin()
-    }
-
-    fn subscribe(&self, after: Position) -> Subscription {
-        self.inner.subscribe(after)
-    }
-
-    fn stats(&self) -> Result<Stats, ReadError> {
-        self.inner.stats()
     }
 
     async fn close(&self) {

@@ -15,6 +15,7 @@ pub mod chain;
 pub mod codec;
 pub mod conformance;
 pub mod faulty;
+mod forward;
 pub mod log;
 pub mod memory;
 pub mod record;

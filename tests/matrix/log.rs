@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdpoint_storage::{
-    AppendError, Appended, Batch, Direction, Entries, EventLog, MemoryLog, Position, ReadError,
-    Record, ScanRange, Stats, StreamId, Subscription, Version,
+    AppendError, Appended, Batch, EventLog, MemoryLog, ReadError, forward_reads,
 };
 
 use crate::hooks::{Hooks, Moment, Verdict};
@@ -68,54 +67,13 @@ impl EventLog for GatedLog {
         appended
     }
 
-    fn read_stream(
-        &self,
-        stream: &StreamId,
-        after: Version,
-        limit: usize,
-    ) -> Result<Vec<Record>, ReadError> {
-        self.inner.read_stream(stream, after, limit)
-    }
-
-    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
-        self.inner.stream_version(stream)
-    }
-
-    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
-        self.inner.read_all(after, limit)
-    }
+    forward_reads!(self => self.inner, except get);
 
     fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         if index == VIEWS && self.hooks.at_load() == Verdict::Fail {
             return Err(ReadError::Io(io_error()));
         }
         self.inner.get(index, key)
-    }
-
-    fn scan(
-        &self,
-        index: u8,
-        range: ScanRange<'_>,
-        limit: usize,
-        direction: Direction,
-    ) -> Result<Entries, ReadError> {
-        self.inner.scan(index, range, limit, direction)
-    }
-
-    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.inner.claim(key)
-    }
-
-    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
-        self.inner.claims(above, limit)
-    }
-
-    fn subscribe(&self, after: Position) -> Subscription {
-        self.inner.subscribe(after)
-    }
-
-    fn stats(&self) -> Result<Stats, ReadError> {
-        self.inner.stats()
     }
 
     async fn close(&self) {

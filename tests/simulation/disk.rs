@@ -10,10 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use holdpoint_storage::{
-    AppendError, Appended, Batch, Direction, Entries, EventLog, MemoryLog, Position, ReadError,
-    Record, ScanRange, Stats, StreamId, Subscription, Version,
-};
+use holdpoint_storage::{AppendError, Appended, Batch, EventLog, MemoryLog, forward_reads};
 use tokio::sync::oneshot;
 
 use crate::clock::SimClock;
@@ -245,52 +242,7 @@ impl EventLog for SimDisk {
             .unwrap_or_else(|_| Err(stopped("the process ended")))
     }
 
-    fn read_stream(
-        &self,
-        stream: &StreamId,
-        after: Version,
-        limit: usize,
-    ) -> Result<Vec<Record>, ReadError> {
-        self.durable().read_stream(stream, after, limit)
-    }
-
-    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
-        self.durable().stream_version(stream)
-    }
-
-    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
-        self.durable().read_all(after, limit)
-    }
-
-    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.durable().get(index, key)
-    }
-
-    fn scan(
-        &self,
-        index: u8,
-        range: ScanRange<'_>,
-        limit: usize,
-        direction: Direction,
-    ) -> Result<Entries, ReadError> {
-        self.durable().scan(index, range, limit, direction)
-    }
-
-    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.durable().claim(key)
-    }
-
-    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
-        self.durable().claims(above, limit)
-    }
-
-    fn subscribe(&self, after: Position) -> Subscription {
-        self.durable().subscribe(after)
-    }
-
-    fn stats(&self) -> Result<Stats, ReadError> {
-        self.durable().stats()
-    }
+    forward_reads!(self => self.durable());
 
     async fn close(&self) {
         while self.shared.state().is_writing {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use holdpoint_storage::{Direction, ScanRange};
 
 use super::work::{ENGINE, Sender, Step, Work};
-use crate::action::{Action, ActionId, AttemptOutcome, Command, Holder, Phase, WorkReport, Worker};
+use crate::action::{Action, ActionId, AttemptOutcome, Command, Holder, WorkReport, Worker};
 use crate::canon::Digest;
 use crate::engine::observe;
 use crate::limits::{LEASE_MS_MAX, LEASE_MS_MIN};
@@ -192,27 +192,12 @@ impl Work {
             let wish = |at| Command::ReachDeadline { at };
             return self.commit(view, ENGINE, wish).await;
         }
-        match action.phase {
-            Phase::Approved { run_at, .. } | Phase::Accepted { run_at }
-                if run_at <= now && action.is_pulled() =>
-            {
-                let lease_ms = lease_ms.unwrap_or_else(|| lease_of(action));
-                let sender = Sender::Worker { worker, lease_ms };
-                self.attempt(view, &sender).await
-            }
-            Phase::Staged
-            | Phase::Approved { .. }
-            | Phase::Accepted { .. }
-            | Phase::Executing
-            | Phase::Unknown { .. }
-            | Phase::Succeeded { .. }
-            | Phase::Failed(_)
-            | Phase::Rejected { .. }
-            | Phase::Expired
-            | Phase::Cancelled { .. }
-            | Phase::Refused(_)
-            | Phase::ReplanRequired { .. } => Ok(Step::Rest),
+        if index::pulled_from(action).is_none_or(|from| now < from) {
+            return Ok(Step::Rest);
         }
+        let lease_ms = lease_ms.unwrap_or_else(|| lease_of(action));
+        let sender = Sender::Worker { worker, lease_ms };
+        self.attempt(view, &sender).await
     }
 
     /// The permit, unless the approval ended while the commit record became durable (invariant I9).

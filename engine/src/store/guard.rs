@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use holdpoint_storage::{
-    AppendError, Appended, Batch, Direction, Entries, EventLog, Origin, Position, ReadError,
-    Record, ScanRange, Stats, StreamId, Subscription, Version,
-};
+use holdpoint_storage::{AppendError, Appended, Batch, EventLog, Record, forward_reads};
 
 use super::Stop;
 
@@ -63,64 +60,15 @@ impl EventLog for GuardedLog {
         self.watch(self.inner.append(batch).await)
     }
 
-    fn read_stream(
-        &self,
-        stream: &StreamId,
-        after: Version,
-        limit: usize,
-    ) -> Result<Vec<Record>, ReadError> {
-        self.inner.read_stream(stream, after, limit)
-    }
-
-    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
-        self.inner.stream_version(stream)
-    }
-
-    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
-        self.inner.read_all(after, limit)
-    }
-
-    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.inner.get(index, key)
-    }
-
-    fn scan(
-        &self,
-        index: u8,
-        range: ScanRange<'_>,
-        limit: usize,
-        direction: Direction,
-    ) -> Result<Entries, ReadError> {
-        self.inner.scan(index, range, limit, direction)
-    }
-
-    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.inner.claim(key)
-    }
-
-    fn subscribe(&self, after: Position) -> Subscription {
-        self.inner.subscribe(after)
-    }
-
-    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
-        self.inner.claims(above, limit)
-    }
+    forward_reads!(self => self.inner);
 
     async fn restore(&self, records: Vec<Record>) -> Result<(), AppendError> {
         self.may_write()?;
         self.watch(self.inner.restore(records).await)
     }
 
-    fn origin(&self) -> Origin {
-        self.inner.origin()
-    }
-
     fn confirm_origin(&self) -> std::io::Result<()> {
         self.inner.confirm_origin()
-    }
-
-    fn stats(&self) -> Result<Stats, ReadError> {
-        self.inner.stats()
     }
 
     async fn close(&self) {

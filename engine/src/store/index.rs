@@ -212,6 +212,25 @@ fn due_of(action: &Action) -> Timestamp {
     due.unwrap_or(NEVER)
 }
 
+/// From when on a worker may pull the action; none where there is nothing to pull.
+pub(crate) fn pulled_from(action: &Action) -> Option<Timestamp> {
+    match &action.phase {
+        Phase::Approved { run_at, .. } | Phase::Accepted { run_at } => {
+            action.is_pulled().then_some(*run_at)
+        }
+        Phase::Staged
+        | Phase::Executing
+        | Phase::Unknown { .. }
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => None,
+    }
+}
+
 /// One entry of the work index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkKey {
@@ -228,26 +247,9 @@ pub(crate) struct WorkKey {
 impl WorkKey {
     /// The entry of an action; none where there is nothing to pull.
     pub(crate) fn of(action: &Action) -> Option<Self> {
-        let due = match &action.phase {
-            Phase::Approved { run_at, .. } | Phase::Accepted { run_at } if action.is_pulled() => {
-                *run_at
-            }
-            Phase::Staged
-            | Phase::Approved { .. }
-            | Phase::Accepted { .. }
-            | Phase::Executing
-            | Phase::Unknown { .. }
-            | Phase::Succeeded { .. }
-            | Phase::Failed(_)
-            | Phase::Rejected { .. }
-            | Phase::Expired
-            | Phase::Cancelled { .. }
-            | Phase::Refused(_)
-            | Phase::ReplanRequired { .. } => return None,
-        };
         Some(Self {
             tool: action.proposal.tool.clone(),
-            due,
+            due: pulled_from(action)?,
             id: action.id,
             tool_digest: action.proposal.tool_digest,
         })

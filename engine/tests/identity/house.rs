@@ -12,8 +12,7 @@ use holdpoint_engine::identity::{
 use holdpoint_engine::limits;
 use holdpoint_engine::time::{Clock, SystemEntropy, Timestamp};
 use holdpoint_storage::{
-    AppendError, Appended, Batch, Direction, Entries, EventLog, MemoryLog, Position, ReadError,
-    Record, ScanRange, Stats, StreamId, Subscription, Version,
+    AppendError, Appended, Batch, EventLog, MemoryLog, ReadError, Record, forward_reads,
 };
 
 pub(crate) const PASSWORD: &str = "canary battery staple";
@@ -46,46 +45,15 @@ impl EventLog for FaultyLog {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
         self.log.append(batch).await
     }
-    fn read_stream(&self, s: &StreamId, a: Version, l: usize) -> Result<Vec<Record>, ReadError> {
-        self.log.read_stream(s, a, l)
-    }
-    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
-        self.log.stream_version(stream)
-    }
-    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
-        self.log.read_all(after, limit)
-    }
+    forward_reads!(self => self.log, except get);
+
     fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
         if self.fails.load(Ordering::SeqCst) {
             return Err(ReadError::Io(std::io::Error::other("the device is gone")));
         }
         self.log.get(index, key)
     }
-    fn scan(
-        &self,
-        index: u8,
-        range: ScanRange<'_>,
-        limit: usize,
-        direction: Direction,
-    ) -> Result<Entries, ReadError> {
-        self.log.scan(index, range, limit, direction)
-    }
-    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.log.claim(key)
-    }
-    fn claims(
-        &self,
-        above: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, ReadError> {
-        self.log.claims(above, limit)
-    }
-    fn subscribe(&self, after: Position) -> Subscription {
-        self.log.subscribe(after)
-    }
-    fn stats(&self) -> Result<Stats, ReadError> {
-        self.log.stats()
-    }
+
     async fn close(&self) {
         self.log.close().await;
     }

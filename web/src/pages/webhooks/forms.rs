@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
-use holdpoint_engine::identity::Secret;
+use holdpoint_engine::identity::{Principal, Secret};
 use holdpoint_engine::webhook::{
     DeliveryState, Endpoint, EndpointChange, EndpointId, MessageId, NewEndpoint, WebhookError,
 };
@@ -82,6 +82,13 @@ fn mistake(error: &WebhookError) -> Result<FormState, PageError> {
     Ok(FormState { errors })
 }
 
+/// The administrator who sent the form, from a page of this session.
+fn sender<'v>(visit: &'v Visit, form: &HookForm) -> Result<&'v Principal, PageError> {
+    let person = administrator(visit)?;
+    visit.check_token(&form.token)?;
+    Ok(person)
+}
+
 fn to(path: &str) -> Response {
     Redirect::to(path).into_response()
 }
@@ -95,8 +102,7 @@ pub(in crate::pages) async fn create(
     visit: Visit,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let engine = &visit.state.engine;
     let owner = form.owner.trim();
     let owner = match engine.identity().person_by_email(owner) {
@@ -175,8 +181,7 @@ pub(in crate::pages) async fn change(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let id = read_id(&id)?;
     let change = EndpointChange {
         name: Some(form.name.clone()),
@@ -195,8 +200,7 @@ pub(in crate::pages) async fn rotate(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let id = read_id(&id)?;
     let engine = &visit.state.engine;
     let rotated = engine.rotate_webhook(person, id, None, form.reason()).await;
@@ -210,8 +214,7 @@ pub(in crate::pages) async fn enable(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let id = read_id(&id)?;
     let engine = &visit.state.engine;
     let enabled = match form.from() {
@@ -227,8 +230,7 @@ pub(in crate::pages) async fn disable(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let id = read_id(&id)?;
     let engine = &visit.state.engine;
     let disabled = engine.disable_webhook(person, id, &form.reason).await;
@@ -241,8 +243,7 @@ pub(in crate::pages) async fn delete(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let id = read_id(&id)?;
     match visit
         .state
@@ -262,8 +263,7 @@ pub(in crate::pages) async fn test(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let id = read_id(&id)?;
     let sent = visit.state.engine.test_webhook(person, id).await;
     sent_by_hand(&visit, id, &form, sent.map(|delivery| delivery.state))
@@ -275,8 +275,7 @@ pub(in crate::pages) async fn redeliver(
     Path(id): Path<String>,
     Sent(form): Sent<HookForm>,
 ) -> Result<Response, PageError> {
-    let person = administrator(&visit)?;
-    visit.check_token(&form.token)?;
+    let person = sender(&visit, &form)?;
     let message: MessageId = id.parse().map_err(|_| PageError::NotFound)?;
     let sent = visit.state.engine.redeliver_webhook(person, message).await;
     let state = sent.map(|delivery| delivery.state);
