@@ -31,7 +31,7 @@ use tokio::time::Instant;
 
 use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
-use crate::scheduler::{Dispatcher, Inbox, Work, recover};
+use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
 use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
 use crate::target::{HttpTarget, World};
 use crate::time::{Entropy, Timestamp};
@@ -120,7 +120,8 @@ impl Engine {
         let log_time = time_of(log.as_ref()).map_err(|error| OpenError::Store(Box::new(error)))?;
         let time = Arc::new(EngineTime::new(clock, log_time));
         let (own_time, own_inbox) = (Arc::clone(&time), Arc::clone(&inbox));
-        let store = Store::new(Arc::clone(&log), own_time, own_inbox, stop)
+        let board = Board::new(&registry);
+        let store = Store::new(Arc::clone(&log), own_time, own_inbox, board, stop)
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         let store = Arc::new(store);
         store.tally.start(log.as_ref())?;

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::action::{Action, ActionId};
+use crate::canon::Digest;
 use crate::limits::CLAIMS_WAITING_MAX;
 use crate::store::index::WorkKey;
+use crate::tool::Registry;
 
 /// Everybody who asks for work.
 #[derive(Default)]
@@ -16,6 +18,8 @@ pub(crate) struct Board {
     state: Mutex<State>,
     /// For the one who ends what can never be pulled.
     all: Notify,
+    /// The tools as they are defined now.
+    defined: HashMap<String, Digest>,
 }
 
 #[derive(Default)]
@@ -95,6 +99,15 @@ pub(crate) struct InHand<'a> {
 }
 
 impl Board {
+    /// A board for the tools that are defined.
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let tools = registry.iter();
+        Self {
+            defined: tools.map(|tool| (tool.name.clone(), tool.digest)).collect(),
+            ..Self::default()
+        }
+    }
+
     /// A place at the end of the row; none where too many ask already.
     pub(crate) fn join(&self, tools: Arc<[String]>) -> Option<Turn<'_>> {
         let mut state = self.state();
@@ -111,11 +124,20 @@ impl Board {
         })
     }
 
+    /// Whether the tool is still the one that it was proposed with. Else no worker is ever given it.
+    pub(crate) fn is_defined(&self, work: &WorkKey) -> bool {
+        self.defined.get(&work.tool) == Some(&work.tool_digest)
+    }
+
     /// Something changed that a worker may be able to pull, now or later.
     pub(crate) fn offer(&self, action: &Action) {
-        if WorkKey::of(action).is_some() {
-            self.state().wake(&action.proposal.tool);
+        let Some(work) = WorkKey::of(action) else {
+            return;
+        };
+        if !self.is_defined(&work) {
+            self.all.notify_one();
         }
+        self.state().wake(&work.tool);
     }
 
     /// Lets everybody look again: the clock was set, or work may be given out again.
@@ -130,7 +152,8 @@ impl Board {
         }
     }
 
-    /// Waits until everybody was woken; what came since the last wait is not missed. For one who waits.
+    /// Waits until everybody was woken, or until there is something that can never be pulled; what came
+    /// since the last wait is not missed. For one who waits.
     pub(crate) async fn all_woken(&self) {
         self.all.notified().await;
     }

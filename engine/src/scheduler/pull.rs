@@ -244,34 +244,38 @@ impl Work {
 
     /// Ends what can never be pulled again, since its tool is another one now. Nobody would ask for
     /// it, so that it would wait in silence (invariant I27). What is not due yet, or is paused, is
-    /// ended then. Runs until the engine stops, or nothing of that kind is left.
+    /// ended then; what is approved later, when it is. Runs until the engine stops.
     pub(crate) async fn end_changed(&self) {
         loop {
-            let next = match self.end_changed_now().await {
-                Ok(Some(next)) => next,
-                Ok(None) => return,
-                Err(error) => {
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        "what is to be pulled cannot be read"
-                    );
-                    self.store.time.now().plus(CHANGED_WAIT)
-                }
-            };
-            let wait = if self.store.pause.is_paused() {
-                // Resuming wakes everybody.
-                SLEEP_MAX
-            } else {
-                let now = self.store.time.now();
-                next.since(now).clamp(CHANGED_WAIT, SLEEP_MAX)
-            };
+            let next = self.end_changed_now().await.unwrap_or_else(|error| {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "what is to be pulled cannot be read"
+                );
+                Some(self.store.time.now().plus(CHANGED_WAIT))
+            });
             tokio::select! {
                 biased;
                 () = self.store.stop.reached() => return,
                 () = self.store.board.all_woken() => {}
-                () = tokio::time::sleep(wait) => {}
+                () = self.until_due(next) => {}
             }
         }
+    }
+
+    /// Waits for what is due next of it; for ever where there is nothing.
+    async fn until_due(&self, next: Option<Timestamp>) {
+        let Some(next) = next else {
+            return std::future::pending().await;
+        };
+        let wait = if self.store.pause.is_paused() {
+            // Resuming wakes everybody.
+            SLEEP_MAX
+        } else {
+            let now = self.store.time.now();
+            next.since(now).clamp(CHANGED_WAIT, SLEEP_MAX)
+        };
+        tokio::time::sleep(wait).await;
     }
 
     /// Ends what is due of it. Answers when the rest is; none where there is no rest.
@@ -295,8 +299,7 @@ impl Work {
                 .iter()
                 .filter_map(|(key, value)| WorkKey::parse(key, value))
             {
-                let tool = self.registry.get(&key.tool);
-                if tool.is_some_and(|tool| tool.digest == key.tool_digest) {
+                if self.store.board.is_defined(&key) {
                     continue;
                 }
                 self.advance(key.id).await;

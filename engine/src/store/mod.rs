@@ -69,6 +69,7 @@ impl Store {
         log: Arc<dyn EventLog>,
         time: Arc<EngineTime>,
         inbox: Arc<Inbox>,
+        board: Board,
         stop: Arc<Stop>,
     ) -> Result<Self, CommitError> {
         Ok(Self {
@@ -79,7 +80,7 @@ impl Store {
             waiters: Waiters::default(),
             stop,
             inbox,
-            board: Board::default(),
+            board,
             gate: RwLock::new(()),
             since_checkpoint: AtomicU64::new(0),
         })
