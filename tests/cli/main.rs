@@ -1,6 +1,7 @@
 //! The command line, as a person or a script meets it: every test runs the real program.
 
 mod bench;
+mod care;
 mod files;
 mod people;
 mod story;
