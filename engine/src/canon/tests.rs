@@ -148,6 +148,13 @@ fn i21_depth_and_size_are_bounded() {
 }
 
 #[test]
+fn a_tools_file_may_be_longer_than_a_request() {
+    let text = format!("\"{}\"", "x".repeat(2 * crate::limits::JSON_BYTES_MAX));
+    assert!(parse_spanned(text.as_bytes(), text.len()).is_ok());
+    assert!(parse_spanned(text.as_bytes(), text.len() - 1).is_err());
+}
+
+#[test]
 fn an_error_names_line_column_and_pointer() {
     let error = refused("{\n  \"ä\": [1,\n  \"é\", 9007199254740993]}");
     assert_eq!(
@@ -163,6 +170,19 @@ fn an_error_names_line_column_and_pointer() {
 #[test]
 fn a_place_inside_of_a_character_is_the_place_of_the_character() {
     assert_eq!(line_and_column("x\n\u{1f600}", 5), (2, 1));
+}
+
+#[test]
+fn a_digest_and_a_canonical_value_are_shown_as_they_are_read() {
+    let digest = Digest::of(b"abc");
+    let text = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(digest.to_string(), text);
+    assert_eq!(format!("{digest:?}"), text);
+    assert_eq!(text.parse(), Ok(digest));
+    assert_eq!(Digest::from_bytes(*digest.as_bytes()), digest);
+    let value = CanonicalJson::of(&json!({"b": 1, "a": 2}));
+    assert_eq!(value.to_string(), r#"{"a":2,"b":1}"#);
+    assert_eq!(format!("{value:?}"), value.as_str());
 }
 
 #[test]

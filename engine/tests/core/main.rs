@@ -3,8 +3,11 @@
 mod approvals;
 mod attempts;
 mod edges;
-mod given;
+pub(crate) mod given;
+mod history;
+pub(crate) mod kept;
 mod properties;
-mod table;
+pub(crate) mod table;
 mod time;
+mod words;
 mod work;

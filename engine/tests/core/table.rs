@@ -4,7 +4,6 @@ mod time;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use holdpoint_engine::action::{
     Action, Difference, Event, Phase, Refused, ReplanReason, SafetyClass, Status, Window, evolve,
@@ -17,6 +16,7 @@ use crate::given::{
     Case, T0, at, commit, id, json_of, need, person, proposal, request, requirement, snapshot,
     worker,
 };
+use crate::kept::is_kept;
 
 /// Actions of each status: one that needed an approval where that can be, and one that did not.
 fn samples(status: Status) -> Vec<Action> {
@@ -285,7 +285,7 @@ fn events() -> Vec<Event> {
     ]
 }
 
-fn all_events() -> Vec<Event> {
+pub(crate) fn all_events() -> Vec<Event> {
     [events(), time::events()].concat()
 }
 
@@ -343,26 +343,13 @@ fn table() -> String {
 
 #[test]
 fn the_documented_transitions_are_those_of_the_code() {
-    // These tests are built in two crates of the workspace.
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|folder| folder.join("docs/TRANSITIONS.md"))
-        .find(|path| path.exists())
-        .expect("docs/TRANSITIONS.md is there");
     let text = format!(
         "# Transitions of an action\n\nMade from the code; a test keeps it true. What may happen to an \
          action, and what it makes of it.\nFinal statuses (`succeeded`, `failed`, `rejected`, `expired`, \
          `cancelled`, `refused`, `replan_required`) are left by nothing; a late answer is only kept.\n\n{}",
         table()
     );
-    if std::env::var_os("HOLDPOINT_RENEW").is_some() {
-        std::fs::write(&path, &text).expect("the document can be written");
-    }
-    let documented = std::fs::read_to_string(&path).expect("the document can be read");
-    assert_eq!(
-        documented, text,
-        "run this test with HOLDPOINT_RENEW=1 to write it anew"
-    );
+    is_kept("docs/TRANSITIONS.md", &text);
 }
 
 #[test]

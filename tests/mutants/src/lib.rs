@@ -24,19 +24,10 @@ mod storage {
 }
 
 #[cfg(test)]
-#[path = "../../../engine/tests/core"]
-mod tests {
-    mod approvals;
-    mod attempts;
-    mod edges;
-    pub(crate) mod given;
-    mod properties;
-    mod table;
-    mod time;
-    mod work;
-}
+#[path = "../../../engine/tests/core/main.rs"]
+mod tests;
 
 pub use engine::{action, approval, canon, limits, time};
 pub use storage::seeded;
 #[cfg(test)]
-use tests::given;
+use tests::{given, kept, table};
