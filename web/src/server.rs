@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::middleware;
+use http::StatusCode;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -109,10 +110,15 @@ async fn connection(
         async move {
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
-            Ok::<_, Infallible>(match router.oneshot(request).await {
+            let response = match router.oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
-            })
+            };
+            if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                // Whoever asks again at once should not take the machine from the others.
+                tokio::time::sleep(limits::REFUSAL_HELD).await;
+            }
+            Ok::<_, Infallible>(response)
         }
     });
     let mut connection = pin!(
