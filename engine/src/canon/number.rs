@@ -69,8 +69,8 @@ impl Decimal {
 fn exponent(text: &str) -> i64 {
     let text = text.strip_prefix('+').unwrap_or(text);
     text.parse().unwrap_or(if text.starts_with('-') {
-        i64::MIN / 2
+        i64::MIN
     } else {
-        i64::MAX / 2
+        i64::MAX
     })
 }

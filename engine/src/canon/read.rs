@@ -99,13 +99,17 @@ impl<'a> Reader<'a> {
     fn document(&mut self) -> Result<Value, JsonError> {
         let value = self.value(None)?;
         self.space();
-        if JSON_BYTES_MAX < self.text.len() && Bug::LimitCheckedAfterParse.is_on() {
+        if self.is_found_too_long_late() {
             return Err(self.error("the JSON is too long"));
         }
         if self.at < self.text.len() {
             return Err(self.error("there is more text after the JSON value; send one value"));
         }
         Ok(value)
+    }
+
+    fn is_found_too_long_late(&self) -> bool {
+        JSON_BYTES_MAX < self.text.len() && Bug::LimitCheckedAfterParse.is_on()
     }
 
     fn value(&mut self, key: Option<Range<usize>>) -> Result<Value, JsonError> {

@@ -343,6 +343,7 @@ fn an_id_and_a_digest_are_read_as_they_are_written_and_in_no_other_way() {
     let text = id.to_string();
     assert_eq!(text.parse(), Ok(id));
     assert_eq!(format!("{id:?}"), text);
+    assert_eq!(ActionId::from_bytes(*id.as_bytes()), id);
     let digest = Digest::of(b"anything");
     let written = digest.to_string();
     assert_eq!(written.parse(), Ok(digest));
