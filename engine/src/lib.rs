@@ -6,11 +6,12 @@
 //! 2. [`approval`]: the pure rules of people. [`action`]: the pure core of one action,
 //!    `decide(state, command) → events` and `evolve(state, event) → state`.
 //! 3. [`tool`]: the tools file and what a definition can do. [`identity`]: who acts.
-//! 4. The shell around the core: `store` (load, decide, append durably, then make known),
+//! 4. [`skill`]: the text of a skill file, what it says and how it is changed.
+//! 5. The shell around the core: `store` (load, decide, append durably, then make known),
 //!    [`target`] (how the world is called, once), `scheduler` (what is due, and recovery).
-//! 5. [`incarnation`]: whether this is the log, or a copy of it.
-//! 6. [`webhook`]: who wants to hear of events, and how they are told.
-//! 7. [`engine`]: the façade that everything above talks to.
+//! 6. [`incarnation`]: whether this is the log, or a copy of it.
+//! 7. [`webhook`]: who wants to hear of events, and how they are told.
+//! 8. [`engine`]: the façade that everything above talks to.
 
 pub mod action;
 pub mod approval;
@@ -20,6 +21,7 @@ pub mod identity;
 pub mod incarnation;
 pub mod limits;
 mod scheduler;
+pub mod skill;
 mod store;
 mod sync;
 pub mod target;

@@ -252,3 +252,45 @@ pub const WEBHOOK_SENDS_BY_HAND_MAX: usize = 8;
 
 /// Records read at once while a stream is replayed.
 pub const REPLAY_PAGE: usize = 256;
+
+// --- skill files -----------------------------------------------------------------------------
+
+/// The longest skill file, in bytes: people read it, and each run keeps its text.
+pub const SKILL_BYTES_MAX: usize = 1 << 20;
+
+/// The most steps of a skill: each is written to the log, and shown on one page.
+pub const SKILL_STEPS_MAX: usize = 1000;
+
+/// The longest name of a skill, in characters: it must fit a line of a page.
+pub const SKILL_NAME_CHARS_MAX: usize = 100;
+
+/// The most inputs of a skill: they are asked for on one page.
+pub const SKILL_INPUTS_MAX: usize = 100;
+
+/// The most assertions, and the most binds, of one step.
+pub const SKILL_CHECKS_MAX: usize = 100;
+
+/// The most holes in the arguments of one step.
+pub const SKILL_HOLES_MAX: usize = 1000;
+
+/// The longest regular expression of a skill, in bytes of text.
+pub const SKILL_PATTERN_TEXT_BYTES_MAX: usize = 1000;
+
+/// The memory that one regular expression of a skill may take, in bytes. They run in linear time; this
+/// bounds the constant, and with the bound below what a file can take at all: 100 MiB.
+pub const SKILL_PATTERN_BYTES_MAX: usize = 256 << 10;
+
+/// The most regular expressions of a skill.
+pub const SKILL_PATTERNS_MAX: usize = 400;
+
+/// The most mistakes of a skill file that are listed; the rest are counted.
+pub const SKILL_ERRORS_MAX: usize = 100;
+
+/// The longest account of what an assertion saw, in characters; what is longer is cut.
+pub const SKILL_SEEN_CHARS_MAX: usize = 200;
+
+/// The longest entry of a changelog, in characters: it is one line.
+pub const SKILL_CHANGELOG_CHARS_MAX: usize = 500;
+
+/// How far `{{today±Nd}}` reaches, in days: as far as in the format that skill files come from.
+pub const SKILL_DATE_DAYS_MAX: u64 = 365;

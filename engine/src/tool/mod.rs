@@ -43,6 +43,7 @@ pub use effect::{Annotations, Classified, EffectClass, classify_effect};
 pub use file::{Registry, ToolsFile};
 pub use http::{Auth, HttpCall, Method, Origin, STATE_ETAG, SecretRef, resolve_etag};
 pub use policy::differences;
+pub(crate) use problem::did_you_mean;
 pub use problem::{Problem, ToolsFileError, Warning};
 pub use rule::{Rule, RuleError};
 pub use schema::{ArgError, Schema};

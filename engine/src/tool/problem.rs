@@ -159,7 +159,7 @@ impl Source {
 }
 
 /// The candidate that was probably meant, if one is near enough.
-pub(super) fn nearest<'c>(
+pub(crate) fn nearest<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {
@@ -181,7 +181,7 @@ pub(super) fn nearest<'c>(
 }
 
 /// "did you mean …?", where something is near.
-pub(super) fn did_you_mean<'c>(
+pub(crate) fn did_you_mean<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<String> {

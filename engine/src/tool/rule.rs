@@ -38,7 +38,7 @@ pub struct Rule {
 
 impl Rule {
     /// Compiles a rule that may read `variables`, or says what is wrong with it.
-    pub(super) fn compile(source: &str, variables: &[&str]) -> Result<Self, String> {
+    pub(crate) fn compile(source: &str, variables: &[&str]) -> Result<Self, String> {
         if RULE_BYTES_MAX < source.len() {
             return Err(format!("the rule is longer than {RULE_BYTES_MAX} bytes"));
         }
@@ -70,7 +70,7 @@ impl Rule {
     }
 
     /// Whether it holds. The input is given by name.
-    pub(super) fn holds(&self, input: &[(&str, &Value)]) -> Result<bool, RuleError> {
+    pub(crate) fn holds(&self, input: &[(&str, &Value)]) -> Result<bool, RuleError> {
         let fail = |message: String| RuleError {
             rule: self.source.clone(),
             message,
