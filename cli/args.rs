@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     actions, bench, check, classify, completions, doctor, events, export, import, init, key, login,
-    pause, serve, user, verify, webhooks,
+    pause, serve, skill, user, verify, webhooks,
 };
 use crate::exit_code;
 
@@ -56,6 +56,9 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     /// Say what a repeat of a tool's call does to the world, told from its name
     Classify(classify::ClassifyArgs),
+    /// Skill files: jobs written down so that they can be done again
+    #[command(subcommand)]
+    Skill(skill::SkillCommand),
     /// Run the engine, the pages and the API
     Serve(serve::ServeArgs),
     /// The people who approve, audit and administer

@@ -15,6 +15,7 @@ mod logging;
 mod output;
 mod problem;
 mod progress;
+mod replace;
 mod secret;
 
 use std::io::Write as _;

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_engine::skill::Skill;
+use holdpoint_engine::tool::{Annotations, Format, ToolsFile};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -27,6 +28,19 @@ fn the_tools_file_of_the_readme_loads() -> Result<(), Box<dyn Error>> {
     for block in blocks {
         let file = ToolsFile::from_str(block, Format::Json)?;
         assert!(file.registry.get("issue_refund").is_some());
+    }
+    Ok(())
+}
+
+#[test]
+fn the_skill_of_the_documents_is_read_without_a_warning() -> Result<(), Box<dyn Error>> {
+    let text = fs::read_to_string(root().join("docs/SKILLS.md"))?;
+    let blocks = blocks(&text, "skill");
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let skill = Skill::parse(block)?;
+        assert_eq!(skill.warnings(|_| Annotations::default()), []);
+        assert_eq!(skill.text(), block);
     }
     Ok(())
 }

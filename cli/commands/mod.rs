@@ -15,6 +15,7 @@ pub(crate) mod key;
 pub(crate) mod login;
 pub(crate) mod pause;
 pub(crate) mod serve;
+pub(crate) mod skill;
 pub(crate) mod user;
 pub(crate) mod verify;
 pub(crate) mod webhooks;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::Init(args) => init::run(&args, output),
         Command::Check(args) => check::run(&args, matches, output),
         Command::Classify(args) => classify::run(&args, output),
+        Command::Skill(command) => skill::run(&command, output),
         Command::Serve(args) => serve::run(&args, matches, output),
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),

@@ -4,6 +4,7 @@ mod bench;
 mod care;
 mod files;
 mod people;
+mod skills;
 mod story;
 mod support;
 mod time;

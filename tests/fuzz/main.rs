@@ -6,6 +6,7 @@
 mod export;
 mod house;
 mod inputs;
+mod skill;
 mod targets;
 
 use std::fs;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use export::export_file;
 use inputs::Inputs;
+use skill::skill_file;
 use targets::{
     address, answer, cursor, headers, json, page, record, rule, schema, template, tools_file,
 };
@@ -102,6 +104,7 @@ targets! {
     i15_a_template_keeps_to_its_place: template,
     i21_a_rule_says_yes_or_no_or_fails: rule,
     i21_a_schema_fits_or_does_not: schema,
+    i21_a_skill_file_is_read_or_its_mistakes_are_told: skill_file,
     i21_a_cursor_is_ours_or_refused: cursor,
     i21_headers_are_understood_or_refused: headers,
     i17_no_spelling_of_an_inner_address_is_a_public_one: address,

@@ -127,23 +127,19 @@ impl<'s> Edit<'s> {
         }
         if !self.entries.is_empty() {
             let entries = entries(&source, skill, &self.entries);
-            let behind = skill.layout.trailing <= entries.range.start;
-            meant.trailing = match (behind, skill.trailing.is_empty()) {
+            meant.trailing = if skill.trailing.is_empty() {
                 // A new section ends the last step; the blank line before it still belongs to that.
-                (true, true) => {
-                    let at = entries.text.find(CHANGELOG).unwrap_or(0);
-                    entries.text[at..].to_owned()
-                }
-                (true, false) => {
-                    let only = std::slice::from_ref(&entries);
-                    spliced(&skill.text, skill.layout.trailing, only)
-                }
-                (false, _) => meant.trailing,
+                let at = entries.text.find(CHANGELOG).unwrap_or(0);
+                entries.text[at..].to_owned()
+            } else {
+                let only = std::slice::from_ref(&entries);
+                spliced(&skill.text, skill.layout.trailing, only)
             };
             splices.push(entries);
         }
-        // Lines that are added at one place stay in the order in which they came.
-        splices.sort_by_key(|splice| splice.range.start);
+        // Lines that are added at one place stay in the order in which they came, and before what is
+        // removed behind that place.
+        splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
         let text = spliced(&skill.text, 0, &splices);
         let changed = Skill::parse(&text).map_err(EditError::Unreadable)?;
         if changed.says_the_same(&meant) {
@@ -239,27 +235,16 @@ impl Lines<'_, '_> {
     }
 }
 
-/// Adds lines below a line, with its line end.
+/// Adds lines below a line, with its line end. Where the file ends without one, it still does.
 fn below(source: &Source<'_>, line: usize, new: &[String]) -> Splice {
     let line = source.lines[line];
     let ending = &source.text[line.end..line.next];
-    let mut text = String::new();
-    let ending = if ending.is_empty() {
-        // The last line of the file, which has no end: the new last one has none either.
+    let text = if ending.is_empty() {
         let ending = line_end(source);
-        text.push_str(ending);
-        text.push_str(&new.join(ending));
-        return Splice {
-            range: line.next..line.next,
-            text,
-        };
+        new.iter().map(|line| format!("{ending}{line}")).collect()
     } else {
-        ending
+        new.iter().map(|line| format!("{line}{ending}")).collect()
     };
-    for line in new {
-        text.push_str(line);
-        text.push_str(ending);
-    }
     Splice {
         range: line.next..line.next,
         text,
@@ -273,19 +258,12 @@ fn line_end<'t>(source: &Source<'t>) -> &'t str {
     ending.filter(|ending| !ending.is_empty()).unwrap_or("\n")
 }
 
-/// Adds entries to the changelog: the last section of this name, or else a new one at the end.
+/// Adds entries to the changelog behind the steps, or else a new one at the end.
 fn entries(source: &Source<'_>, skill: &Skill, entries: &[String]) -> Splice {
     let lines: Vec<String> = entries.iter().map(|entry| format!("- {entry}")).collect();
-    let in_step = |line: &usize| {
-        let steps = skill.layout.steps.iter();
-        steps
-            .filter(|step| step.header < *line && *line < step.end)
-            .count()
-            > 0
-    };
-    let section = (skill.layout.body..source.lines.len())
-        .rev()
-        .find(|line| source.content(*line) == CHANGELOG && !in_step(line));
+    let behind = skill.layout.steps.last().map_or(0, |step| step.end);
+    let mut trailing = behind..source.lines.len();
+    let section = trailing.rfind(|line| source.content(*line) == CHANGELOG);
     let Some(section) = section else {
         let ending = line_end(source);
         let end = source.text.len();
@@ -314,7 +292,7 @@ fn entries(source: &Source<'_>, skill: &Skill, entries: &[String]) -> Splice {
         };
     };
     let end = (section + 1..source.lines.len())
-        .find(|line| is_section(source.content(*line)) || is_step(skill, *line))
+        .find(|line| is_section(source.content(*line)))
         .unwrap_or(source.lines.len());
     let last = (section..end)
         .rev()
@@ -331,8 +309,4 @@ fn entries(source: &Source<'_>, skill: &Skill, entries: &[String]) -> Splice {
         splice.text.insert_str(at, line_end(source));
     }
     splice
-}
-
-fn is_step(skill: &Skill, line: usize) -> bool {
-    skill.layout.steps.iter().any(|step| step.header == line)
 }
