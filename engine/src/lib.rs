@@ -20,6 +20,7 @@ pub mod engine;
 pub mod identity;
 pub mod incarnation;
 pub mod limits;
+pub mod run;
 mod scheduler;
 pub mod skill;
 mod store;

@@ -294,3 +294,16 @@ pub const SKILL_CHANGELOG_CHARS_MAX: usize = 500;
 
 /// How far `{{today±Nd}}` reaches, in days: as far as in the format that skill files come from.
 pub const SKILL_DATE_DAYS_MAX: u64 = 365;
+// --- runs ------------------------------------------------------------------------------------
+
+/// The longest path of a step, in bytes: it is part of idempotency keys.
+pub const STEP_PATH_BYTES_MAX: usize = 128;
+
+/// The most events of one run: all of them are read whenever it is looked at.
+pub const RUN_EVENTS_MAX: u64 = 10_000;
+
+/// The longest name of an event that is sent to a run, in bytes.
+pub const SIGNAL_NAME_BYTES_MAX: usize = 128;
+
+/// The most events of one name that a run is sent.
+pub const RUN_SIGNALS_MAX: usize = 1000;

@@ -9,6 +9,7 @@ use super::{ActError, Engine, HistoryEntry, Versioned, may_see};
 use crate::action::{ActionId, describe};
 use crate::identity::{self, Principal};
 use crate::incarnation;
+use crate::run;
 use crate::store::{codec, pause};
 use crate::time::Timestamp;
 use crate::webhook;
@@ -126,6 +127,9 @@ impl History {
         if self.by.sees_all() {
             return true;
         }
+        if let Some(id) = run::layout::of_stream(&record.stream) {
+            return self.engine.sees_run(&self.by, id);
+        }
         codec::action_of(&record.stream)
             .and_then(|id| self.engine.inner.store.load(id).ok().flatten())
             .is_some_and(|view| may_see(&self.by, &view.action))
@@ -145,6 +149,7 @@ fn entry(record: Record) -> Result<HistoryEntry, ActError> {
             .or_else(|| incarnation::describe(&record))
             .or_else(|| pause::describe(&record))
             .or_else(|| webhook::describe(&record))
+            .or_else(|| run::describe::describe(&record))
             .unwrap_or(Value::Null),
     };
     Ok(HistoryEntry {

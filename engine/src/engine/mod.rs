@@ -15,7 +15,8 @@ mod events;
 pub(crate) mod observe;
 mod pause;
 mod query;
-mod submit;
+mod runs;
+pub(crate) mod submit;
 mod types;
 mod webhooks;
 mod work;
@@ -28,9 +29,12 @@ use holdpoint_storage::{EventLog, ReadError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
+use crate::run::code::Workflows;
+use crate::run::shell::Runs;
 use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
 use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
 use crate::target::{HttpTarget, World};
@@ -42,9 +46,13 @@ pub use attention::{ATTENTION_MAX, Attention, attention_in};
 pub use events::{HISTORY_MAX, History};
 pub use pause::{pause_in, paused_in, resume_in};
 pub use query::LIST_MAX;
+pub(crate) use runs::WeakEngine;
+pub use runs::{
+    Resumption, RunPage, RunQuery, SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES,
+};
 pub use types::{
-    ActError, Answered, Ballot, Counts, HistoryEntry, ListError, ListOrder, ListQuery, OpenError,
-    Options, Page, Paused, RequestKey, Submission, SubmitError, Submitted, Versioned,
+    ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery, OpenError,
+    Options, Page, Paused, RequestKey, RunOptions, Submission, SubmitError, Submitted, Versioned,
     WebhookOptions,
 };
 pub use work::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
@@ -74,6 +82,10 @@ struct Inner {
     /// Sends webhooks.
     sender: Arc<Sender>,
     deliverer: Mutex<Option<JoinHandle<()>>>,
+    runs: Arc<Runs>,
+    workflows: Workflows,
+    /// What carries runs on.
+    drivers: TaskTracker,
 }
 
 impl Drop for Inner {
@@ -106,6 +118,7 @@ impl Engine {
             calls_max,
             confirm_restore,
             webhooks,
+            runs,
         } = options;
         let stop = Arc::new(Stop::default());
         let log: Arc<dyn EventLog> = Arc::new(GuardedLog::new(log, Arc::clone(&stop)));
@@ -159,11 +172,21 @@ impl Engine {
             notifier: notifier.unwrap_or_else(|| Arc::new(HttpTarget::strict(network.clone()))),
             base: public_url.unwrap_or_default(),
         });
+        let requests = target.clone().unwrap_or_else(|| match runs.http {
+            HttpTools::Open => Arc::new(HttpTarget::new(network.clone())),
+            HttpTools::Off | HttpTools::Guarded => Arc::new(HttpTarget::strict(network.clone())),
+        });
         let target = target.unwrap_or_else(|| Arc::new(HttpTarget::new(network)));
+        let registry = match runs.http {
+            HttpTools::Off => registry,
+            HttpTools::Guarded | HttpTools::Open => {
+                Arc::new(Registry::clone(&registry).with_built_in())
+            }
+        };
         let work = Arc::new(Work {
             store: Arc::clone(&store),
             registry,
-            world: World::new(target, locals),
+            world: World::new(target, requests, locals),
         });
         let dispatcher = inbox.receivers().map(|receivers| {
             tokio::spawn(Dispatcher::new(Arc::clone(&work), receivers, calls_max).run())
@@ -173,6 +196,7 @@ impl Engine {
             async move { work.end_changed().await }
         });
         let deliverer = has_key.then(|| tokio::spawn(Deliverer::new(Arc::clone(&sender)).run()));
+        let all_runs = Arc::new(Runs::new(Arc::clone(&store)));
         let inner = Inner {
             store,
             work,
@@ -183,10 +207,19 @@ impl Engine {
             dispatcher: Mutex::new(dispatcher),
             sender,
             deliverer: Mutex::new(deliverer),
+            runs: all_runs,
+            workflows: runs.workflows,
+            drivers: TaskTracker::new(),
         };
-        Ok(Self {
+        let engine = Self {
             inner: Arc::new(inner),
-        })
+        };
+        if runs.resume {
+            engine
+                .resume_unattended()
+                .map_err(|error| OpenError::Store(Box::new(error)))?;
+        }
+        Ok(engine)
     }
 
     /// The tools that exist.
@@ -223,6 +256,7 @@ impl Engine {
         self.inner.store.inbox.wake();
         self.inner.store.board.wake_all();
         self.inner.sender.hooks.wake();
+        self.inner.runs.wake();
     }
 
     /// Stops taking, finishes or parks what is on its way, and flushes.
@@ -245,6 +279,13 @@ impl Engine {
                 // What was being written is finished by the log itself.
                 let _cancelled = task.await;
             }
+        }
+        self.inner.drivers.close();
+        if tokio::time::timeout_at(until, self.inner.drivers.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("runs that did not rest in time were cut off");
         }
         store.checkpoint().await;
         store.log.close().await;

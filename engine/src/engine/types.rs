@@ -11,6 +11,7 @@ use crate::action::{Action, ActionId, Event, Refusal, SafetyClass, Status};
 use crate::approval::Vote;
 use crate::canon::Digest;
 use crate::incarnation::Underway;
+use crate::run::code::Workflows;
 use crate::target::{Locals, NetworkOptions, Notifier, Target};
 use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
 use crate::webhook::SigningKey;
@@ -36,6 +37,32 @@ pub struct Options {
     pub confirm_restore: bool,
     /// How endpoints are told of events.
     pub webhooks: WebhookOptions,
+    /// What runs can do.
+    pub runs: RunOptions,
+}
+
+/// What runs can do. The default is an embedding program's: no HTTP tools of their own, and nothing is
+/// resumed by itself.
+#[derive(Clone, Default)]
+pub struct RunOptions {
+    /// Whether runs have the built-in HTTP tools.
+    pub http: HttpTools,
+    /// The functions that runs can carry out.
+    pub workflows: Workflows,
+    /// Whether runs that nobody sits before are gone on with at the start.
+    pub resume: bool,
+}
+
+/// Whether runs have the built-in HTTP tools, and what these may call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpTools {
+    /// They have none.
+    #[default]
+    Off,
+    /// They may call public addresses, and ranges that the network options allow.
+    Guarded,
+    /// They may also call local addresses that they name: on the machine of whoever runs them.
+    Open,
 }
 
 /// How endpoints are told of events. The default has no key: nobody is told.
@@ -61,6 +88,7 @@ impl Default for Options {
             calls_max: 64,
             confirm_restore: false,
             webhooks: WebhookOptions::default(),
+            runs: RunOptions::default(),
         }
     }
 }

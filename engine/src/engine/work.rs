@@ -244,7 +244,7 @@ impl Engine {
             })?;
             match tool.execute {
                 Execute::Worker => names.push(name.clone()),
-                Execute::Http(_) | Execute::Local(_) => {
+                Execute::Http(_) | Execute::Local(_) | Execute::Request(_) => {
                     return Err(WorkError::Invalid(format!(
                         "the engine itself makes the calls of {name}; only tools without execute \
                          are pulled"

@@ -43,7 +43,7 @@ pub use event::{EndCause, Event, RefusalCause};
 pub use indexes::ensure_indexes;
 pub use password::PasswordHash;
 pub use person::{Key, NewKey, NewPerson, Person, PersonChange};
-pub use principal::{Principal, Role};
+pub use principal::{LOCAL, Principal, Role};
 pub use secret::Secret;
 pub use session::{Session, SessionKind, SessionToken, SignInMethod};
 pub use store::Identity;

@@ -73,7 +73,26 @@ pub struct Principal {
     pub changed_access_at: Option<Timestamp>,
 }
 
+/// The id of whoever has the data folder in hand and runs something on it, without a server.
+pub const LOCAL: &str = "local";
+
 impl Principal {
+    /// Whoever has the data folder in hand: a person who asks for actions and never votes. The scopes are
+    /// all that there are, since the file that asks for them is in the same hands.
+    pub fn local(name: &str, scopes: BTreeSet<String>) -> Self {
+        Self {
+            id: LOCAL.to_owned(),
+            name: name.to_owned(),
+            kind: PrincipalKind::Person,
+            owner: None,
+            scopes,
+            groups: BTreeSet::new(),
+            roles: BTreeSet::from([Role::Requester]),
+            attributes: BTreeMap::new(),
+            changed_access_at: None,
+        }
+    }
+
     /// As the caller of an action.
     pub fn caller(&self) -> Caller {
         Caller {

@@ -32,4 +32,4 @@ pub(crate) use inbox::Inbox;
 pub(crate) use pull::{Pulled, lease_of};
 pub(crate) use recovery::recover;
 pub(crate) use revalidate::sends_without_etag;
-pub(crate) use work::Work;
+pub(crate) use work::{ENGINE, Work};

@@ -79,7 +79,7 @@ pub(crate) fn sends_without_etag(tool: &Tool, snapshot: Option<&Snapshot>) -> bo
 fn sends_etag(tool: &Tool) -> bool {
     match &tool.execute {
         Execute::Http(call) => call.sends_state_etag(),
-        Execute::Worker | Execute::Local(_) => false,
+        Execute::Worker | Execute::Local(_) | Execute::Request(_) => false,
     }
 }
 

@@ -88,6 +88,16 @@ impl Vars {
         }
     }
 
+    /// The same where the secrets are in memory already.
+    pub(crate) fn stored(skill: &Skill, values: &Value, secrets: Secrets) -> Self {
+        let mut vars = Self::empty(skill);
+        vars.secrets.values = secrets.values;
+        for (name, value) in values.as_object().into_iter().flatten() {
+            vars.bind(name, value.clone());
+        }
+        vars
+    }
+
     fn empty(skill: &Skill) -> Self {
         let secret = |(name, input): (&String, &Input)| input.secret.then(|| name.clone());
         Self {
@@ -237,6 +247,12 @@ impl Secrets {
     /// Whether a name is that of a secret input.
     pub fn declares(&self, name: &str) -> bool {
         self.declared.contains(name)
+    }
+
+    /// Those that have a value, by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let all = self.values.iter();
+        all.map(|(name, value)| (name.as_str(), value))
     }
 
     /// Whether a secret has a value.

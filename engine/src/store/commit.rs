@@ -208,7 +208,7 @@ impl Store {
         .await
     }
 
-    pub(super) async fn append(&self, batch: Batch) -> Result<(), CommitError> {
+    pub(crate) async fn append(&self, batch: Batch) -> Result<(), CommitError> {
         match careless::append(&self.log, batch).await {
             Ok(_) => Ok(()),
             Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),

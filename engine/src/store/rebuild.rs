@@ -10,6 +10,8 @@ use super::index::{self, Entries};
 use super::{LoadError, commit};
 use crate::action::{Action, ActionId, evolve};
 use crate::engine::{OpenError, Versioned};
+use crate::run::layout::{self as run, LoadRunError};
+use crate::run::RunId;
 use crate::webhook;
 
 const PAGE: usize = 512;
@@ -82,6 +84,8 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         index::WORK,
         index::REMIND,
         webhook::ENDPOINTS,
+        run::RUNS,
+        run::OPEN,
     ];
     for index in indexes {
         clear(log, index).await?;
@@ -107,6 +111,11 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
                     key: id.as_bytes().to_vec(),
                     value: Vec::new(),
                 }]);
+            } else if let Some(id) = run::of_stream(&record.stream) {
+                pending.add(run_puts(log, id, record.position)?);
+                if pending.is_full() {
+                    pending.write(log).await?;
+                }
             } else if record.kind.starts_with(codec::KIND_PREFIX) {
                 let reason = format!("{} in the stream {}", record.kind, record.stream);
                 return Err(RebuildError::unreadable(record.position, reason));
@@ -125,6 +134,27 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
     })
     .await?;
     Ok(())
+}
+
+/// What the indexes hold of a run.
+fn run_puts(
+    log: &dyn EventLog,
+    id: RunId,
+    position: Position,
+) -> Result<Vec<IndexPut>, RebuildError> {
+    let loaded = match run::load(log, id) {
+        Ok(loaded) => loaded,
+        Err(LoadRunError::Read(error)) => return Err(error.into()),
+        Err(error @ LoadRunError::Damaged { .. }) => {
+            return Err(RebuildError::unreadable(position, error.to_string()));
+        }
+    };
+    let Some((run, _)) = loaded else {
+        return Ok(Vec::new());
+    };
+    let entries = run::entries(&run);
+    let (puts, _) = entries.map_err(|error| RebuildError::unreadable(position, error.0))?;
+    Ok(puts)
 }
 
 /// An action from its events.

@@ -18,7 +18,7 @@ const HIDDEN_BYTES_MIN: usize = 6;
 pub(super) struct Secrets(Vec<Hidden>);
 
 impl Secrets {
-    fn add(&mut self, value: &str) {
+    pub(super) fn add(&mut self, value: &str) {
         let escaped = serde_json::Value::from(value).to_string();
         for form in [value, escaped.trim_matches('"')] {
             if HIDDEN_BYTES_MIN <= form.len() && !self.0.iter().any(|known| known.expose() == form)

@@ -6,16 +6,17 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::aside::{self, Asides, SECRETS_LABEL};
 use super::classify::{Rules, classify};
 use super::local::{LocalCall, Locals};
 use super::secrets::{self, Secrets};
-use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target};
-use crate::action::{AttemptOutcome, Finding, Rendered, SafetyClass, Snapshot};
+use super::{Answer, CallError, CommitPermit, Hidden, LOCAL_METHOD, Outgoing, Target};
+use crate::action::{ActionId, AttemptOutcome, Finding, Rendered, SafetyClass, Snapshot};
 use crate::canon::CanonicalJson;
 use crate::limits::HEADER_BYTES_MAX;
 use crate::seeded::Bug;
 use crate::store::EngineTime;
-use crate::tool::{Context, Execute, HttpCall, Tool, resolve_etag};
+use crate::tool::{Context, Execute, HttpCall, Origin, Tool, origin_of, resolve_etag};
 
 /// The longest that connecting may take: beyond it a host is down, not slow.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -32,12 +33,25 @@ pub(crate) const STATE_BYTES_MAX: usize = 256 * 1024;
 /// The world, as the engine sees it.
 pub(crate) struct World {
     target: Arc<dyn Target>,
+    /// What calls the URLs that arguments name.
+    requests: Arc<dyn Target>,
     locals: Locals,
+    /// What is held beside the steps of runs.
+    pub(crate) asides: Asides,
 }
 
 impl World {
-    pub(crate) fn new(target: Arc<dyn Target>, locals: Locals) -> Self {
-        Self { target, locals }
+    pub(crate) fn new(
+        target: Arc<dyn Target>,
+        requests: Arc<dyn Target>,
+        locals: Locals,
+    ) -> Self {
+        Self {
+            target,
+            requests,
+            locals,
+            asides: Asides::default(),
+        }
     }
 
     /// Reads the state; none where the tool has no state query. Fails with words for people.
@@ -111,10 +125,18 @@ impl World {
         rendered: &Rendered,
         etag: Option<&str>,
         args: &Value,
+        (id, timeout): (ActionId, Duration),
     ) -> AttemptOutcome {
         assert_eq!(tool.class, SafetyClass::Idempotent);
-        let until = Instant::now() + tool.timeout;
-        self.execute(tool, rendered, etag, args, "", until).await
+        let call = Call {
+            id,
+            rendered,
+            etag,
+            args,
+            key: "",
+            until: Instant::now() + timeout,
+        };
+        self.execute(tool, call).await
     }
 
     /// Sends an attempt: the only function that sends what is not idempotent.
@@ -138,56 +160,95 @@ impl World {
         }
         let until = Instant::now() + left;
         let proposal = &permit.action().proposal;
-        let args = proposal.args.value();
-        let key = &proposal.idempotency_key;
-        self.execute(tool, permit.request(), permit.etag(), &args, key, until)
-            .await
+        let known = self.asides.secrets(permit.action().id);
+        let wanted = proposal.labels.get(SECRETS_LABEL);
+        let missing = wanted.and_then(|names| {
+            let mut names = names.split(' ');
+            names.find(|name| !known.has(name))
+        });
+        if let Some(name) = missing {
+            return not_delivered(&format!(
+                "the secret input {name} is not known to this process; resume the run with it"
+            ));
+        }
+        let call = Call {
+            id: permit.action().id,
+            rendered: permit.request(),
+            etag: permit.etag(),
+            args: &proposal.args.value(),
+            key: &proposal.idempotency_key,
+            until,
+        };
+        self.execute(tool, call).await
     }
 
-    async fn execute(
-        &self,
-        tool: &Tool,
-        rendered: &Rendered,
-        etag: Option<&str>,
-        args: &Value,
-        key: &str,
-        until: Instant,
-    ) -> AttemptOutcome {
+    async fn execute(&self, tool: &Tool, call: Call<'_>) -> AttemptOutcome {
         let not_delivered = |message: String| AttemptOutcome::NotDelivered { message };
-        match &tool.execute {
+        let secrets = self.asides.secrets(call.id);
+        let Call {
+            rendered, until, ..
+        } = call;
+        let http = match &tool.execute {
             Execute::Local(name) => {
                 assert_eq!(rendered.method, LOCAL_METHOD);
-                let call = LocalCall {
-                    args: args.clone(),
-                    idempotency_key: key.to_owned(),
+                let args = match secrets.fill(call.args) {
+                    Ok(args) => args,
+                    Err(error) => return not_delivered(error.message),
                 };
-                self.locals.call(name, call, left(until)).await
+                let local = LocalCall {
+                    args,
+                    idempotency_key: call.key.to_owned(),
+                };
+                return self.locals.call(name, local, left(until)).await;
             }
-            Execute::Worker => not_delivered("a worker pulls the calls of this tool".to_owned()),
-            Execute::Http(call) => {
-                let (mut outgoing, secrets) = match outgoing(call, rendered, until).await {
-                    Ok(prepared) => prepared,
-                    Err(message) => return not_delivered(message),
-                };
-                if call.sends_state_etag() {
-                    let Some(etag) = etag else {
-                        return not_delivered("the state has no ETag to send along".to_owned());
-                    };
-                    outgoing.headers = resolve_etag(rendered, etag);
-                    add_content_type(&mut outgoing, rendered);
-                }
-                let if_match = has_header(&outgoing.headers, "if-match");
-                let seen = self.call(outgoing, &secrets, until).await;
-                let rules = Rules {
-                    success: &tool.success,
-                    refused: &tool.refused,
-                    keyed: tool.class != SafetyClass::Idempotent,
-                    if_match,
-                    fits: &|body| tool.result_fits(body),
-                };
-                classify(seen, &rules)
+            Execute::Worker => {
+                return not_delivered("a worker pulls the calls of this tool".to_owned());
+            }
+            Execute::Request(_) => None,
+            Execute::Http(http) => Some(http),
+        };
+        let prepared = match http {
+            Some(http) => outgoing(http, rendered, until).await,
+            None => request(rendered, until),
+        };
+        let (mut outgoing, mut hidden) = match prepared {
+            Ok(prepared) => prepared,
+            Err(message) => return not_delivered(message),
+        };
+        if http.is_some_and(HttpCall::sends_state_etag) {
+            let Some(etag) = call.etag else {
+                return not_delivered("the state has no ETag to send along".to_owned());
+            };
+            outgoing.headers = resolve_etag(rendered, etag);
+            add_content_type(&mut outgoing, rendered);
+        }
+        if let Err(message) = aside::fill_request(&mut outgoing, &secrets) {
+            return not_delivered(message);
+        }
+        for (_, secret) in secrets.iter() {
+            match secret {
+                Value::String(text) => hidden.add(text),
+                other => hidden.add(CanonicalJson::of(other).as_str()),
             }
         }
+        let if_match = has_header(&outgoing.headers, "if-match");
+        let target = if http.is_some() {
+            &self.target
+        } else {
+            &self.requests
+        };
+        let seen = call_once(target.as_ref(), outgoing, &hidden, until).await;
+        if let Ok(answer) = &seen {
+            self.asides.hear(call.id, answer);
+        }
+        let rules = Rules {
+            success: &tool.success,
+            refused: &tool.refused,
+            keyed: tool.class != SafetyClass::Idempotent,
+            if_match,
+            fits: &|body| tool.result_fits(body),
+        };
+        classify(seen, &rules)
     }
 
     async fn read(
@@ -208,38 +269,48 @@ impl World {
                 .headers
                 .push(("Accept".to_owned(), "application/json".to_owned()));
         }
-        let seen = self.call(outgoing, &secrets, until).await;
+        let seen = call_once(self.target.as_ref(), outgoing, &secrets, until).await;
         seen.map_err(|error| match error {
             CallError::NotDelivered(message) | CallError::Unknown(message) => message,
         })
     }
+}
 
-    /// Makes one call. Nothing leaves once the time is over, nobody waits much longer than that,
-    /// and no secret comes back in the answer.
-    async fn call(
-        &self,
-        mut outgoing: Outgoing,
-        secrets: &Secrets,
-        until: Instant,
-    ) -> Result<Answer, CallError> {
-        outgoing.timeout = left(until);
-        if outgoing.timeout.is_zero() {
-            let message = "the time to send it was over before it could be sent";
-            return Err(CallError::NotDelivered(message.to_owned()));
-        }
-        outgoing.connect_timeout = CONNECT_TIMEOUT.min(outgoing.timeout);
-        if Bug::ReencodeAfterDigest.is_on() {
-            let read = |body: String| serde_json::from_str::<Value>(&body).ok();
-            outgoing.body = outgoing.body.and_then(read).map(|body| format!("{body:#}"));
-        }
-        if Bug::RetryOnTimeout.is_on() {
-            drop(self.target.call(outgoing.clone()).await);
-        }
-        let seen = tokio::time::timeout_at(until + GRACE, self.target.call(outgoing)).await;
-        let seen = seen
-            .unwrap_or_else(|_| Err(CallError::Unknown("there was no answer in time".to_owned())));
-        secrets.hide(seen)
+/// Makes one call. Nothing leaves once the time is over, nobody waits much longer than that,
+/// and no secret comes back in the answer.
+async fn call_once(
+    target: &dyn Target,
+    mut outgoing: Outgoing,
+    secrets: &Secrets,
+    until: Instant,
+) -> Result<Answer, CallError> {
+    outgoing.timeout = left(until);
+    if outgoing.timeout.is_zero() {
+        let message = "the time to send it was over before it could be sent";
+        return Err(CallError::NotDelivered(message.to_owned()));
     }
+    outgoing.connect_timeout = CONNECT_TIMEOUT.min(outgoing.timeout);
+    if Bug::ReencodeAfterDigest.is_on() {
+        let read = |body: String| serde_json::from_str::<Value>(&body).ok();
+        outgoing.body = outgoing.body.and_then(read).map(|body| format!("{body:#}"));
+    }
+    if Bug::RetryOnTimeout.is_on() {
+        drop(target.call(outgoing.clone()).await);
+    }
+    let seen = tokio::time::timeout_at(until + GRACE, target.call(outgoing)).await;
+    let seen = seen
+        .unwrap_or_else(|_| Err(CallError::Unknown("there was no answer in time".to_owned())));
+    secrets.hide(seen)
+}
+
+/// One call, as it is to be made.
+struct Call<'a> {
+    id: ActionId,
+    rendered: &'a Rendered,
+    etag: Option<&'a str>,
+    args: &'a Value,
+    key: &'a str,
+    until: Instant,
 }
 
 fn left(until: Instant) -> Duration {
@@ -261,11 +332,28 @@ async fn outgoing(
         }
         None => Vec::new(),
     };
+    let outgoing = outgoing_to(call.origin.clone(), rendered, secret_headers, until);
+    Ok((outgoing, secrets))
+}
+
+/// What a built-in tool sends: where it goes, the arguments say.
+fn request(rendered: &Rendered, until: Instant) -> Result<(Outgoing, Secrets), String> {
+    let origin = origin_of(&rendered.url)?;
+    let outgoing = outgoing_to(origin, rendered, Vec::new(), until);
+    Ok((outgoing, Secrets::default()))
+}
+
+fn outgoing_to(
+    origin: Origin,
+    rendered: &Rendered,
+    secret_headers: Vec<(String, Hidden)>,
+    until: Instant,
+) -> Outgoing {
     let timeout = left(until);
     let mut outgoing = Outgoing {
         method: rendered.method.clone(),
         url: rendered.url.clone(),
-        origin: call.origin.clone(),
+        origin,
         headers: rendered.headers.clone(),
         secret_headers,
         body: rendered.body.clone(),
@@ -273,7 +361,7 @@ async fn outgoing(
         timeout,
     };
     add_content_type(&mut outgoing, rendered);
-    Ok((outgoing, secrets))
+    outgoing
 }
 
 fn add_content_type(outgoing: &mut Outgoing, rendered: &Rendered) {

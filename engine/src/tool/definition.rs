@@ -74,6 +74,8 @@ pub enum Execute {
     Worker,
     /// By a closure that the embedding program registered under this name.
     Local(String),
+    /// By an HTTP call with this method that the arguments make: a built-in tool, for runs only.
+    Request(&'static str),
 }
 
 /// How a call that was certainly not delivered is tried again.
@@ -230,11 +232,19 @@ impl Tool {
         self.key.is_some()
     }
 
+    /// Whether it is one of the tools that every run has, and that nobody else can call.
+    pub fn is_built_in(&self) -> bool {
+        match self.execute {
+            Execute::Request(_) => true,
+            Execute::Http(_) | Execute::Worker | Execute::Local(_) => false,
+        }
+    }
+
     /// Every secret that the tool uses, by name.
     pub fn secrets(&self) -> Vec<&super::SecretRef> {
         let execute = match &self.execute {
             Execute::Http(call) => Some(call),
-            Execute::Worker | Execute::Local(_) => None,
+            Execute::Worker | Execute::Local(_) | Execute::Request(_) => None,
         };
         let state = self.state.as_ref().map(|state| &state.http);
         let check = self.check.as_ref().map(|check| &check.http);

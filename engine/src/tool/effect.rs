@@ -8,12 +8,13 @@ mod words;
 
 use std::fmt;
 
+use bincode::{Decode, Encode};
 use serde_json::{Map, Value};
 
 use crate::action::SafetyClass;
 
 /// What a repeat of a call does to the world, from the mildest to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub enum EffectClass {
     /// Nothing: it only looks.
     Read,

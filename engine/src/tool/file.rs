@@ -60,6 +60,21 @@ impl Registry {
         })
     }
 
+    /// These tools, and those that every run has. A tool of the file that has the name of a built-in
+    /// one stands in its place.
+    pub fn with_built_in(mut self) -> Self {
+        for tool in super::built_in::definitions() {
+            let name = tool.name.clone();
+            self.tools.entry(name).or_insert_with(|| Arc::new(tool));
+        }
+        self
+    }
+
+    /// The tools that are not shared yet.
+    pub(super) fn into_tools(self) -> impl Iterator<Item = Tool> {
+        self.tools.into_values().filter_map(Arc::into_inner)
+    }
+
     /// The name that was probably meant by one that is not there.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         super::problem::nearest(name, self.tools.keys().map(String::as_str))

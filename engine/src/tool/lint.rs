@@ -42,7 +42,7 @@ pub(super) fn tool(tool: &Tool, fields: &Fields<'_>, report: &mut Report<'_>) {
                 "use https",
             );
         }
-        Execute::Http(_) | Execute::Worker | Execute::Local(_) => {}
+        Execute::Http(_) | Execute::Worker | Execute::Local(_) | Execute::Request(_) => {}
     }
     if matches!(tool.execute, Execute::Worker) && tool.class == SafetyClass::Idempotent {
         doubt(

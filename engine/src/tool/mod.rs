@@ -4,6 +4,7 @@
 //! (see [`ToolsFileError`]). What it defines is pinned: a [`Tool`] never changes, and its digest
 //! covers everything the file says of it, so that a vote can bind to it.
 //!
+//! * `built_in`: what every run can call besides
 //! * `effect`: what a repeat of a call does, told from the tool's name
 //! * `source`, `fields`, `problem`: text, places, mistakes · `read`, `lint`: from there
 //!   to a definition · `definition`, `http`: what a definition is
@@ -13,6 +14,7 @@
 //! Arguments are values, never templates (a brace in an argument is a brace), and they never choose
 //! the scheme, host or port of a call (invariant I17).
 
+mod built_in;
 mod definition;
 mod duration;
 mod effect;
@@ -34,6 +36,7 @@ mod template;
 mod tests;
 mod values;
 
+pub(crate) use built_in::origin as origin_of;
 pub use definition::{
     ApprovalPolicy, ApprovalRule, Check, Execute, Mode, OnMismatch, Precondition, Retry,
     StateQuery, StatusSet, Tool,
@@ -43,7 +46,7 @@ pub use effect::{Annotations, Classified, EffectClass, classify_effect};
 pub use file::{Registry, ToolsFile};
 pub use http::{Auth, HttpCall, Method, Origin, STATE_ETAG, SecretRef, resolve_etag};
 pub use policy::differences;
-pub(crate) use problem::did_you_mean;
+pub(crate) use problem::{did_you_mean, nearest};
 pub use problem::{Problem, ToolsFileError, Warning};
 pub use rule::{Rule, RuleError};
 pub use schema::{ArgError, Schema};

@@ -117,6 +117,10 @@ impl Tool {
         match &self.execute {
             Execute::Worker => Ok(work("WORK", String::new())),
             Execute::Local(name) => Ok(work("LOCAL", format!("local:{name}"))),
+            Execute::Request(method) => {
+                let keyed = self.class != SafetyClass::Idempotent;
+                super::built_in::render(method, ctx, ctx.idempotency_key.filter(|_| keyed))
+            }
             Execute::Http(call) => {
                 let keyed =
                     self.class != SafetyClass::Idempotent && !call.has_header("idempotency-key");

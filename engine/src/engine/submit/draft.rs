@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::action::{ActionId, Arrangement, Caller, Proposal, Refused, Rendered, Snapshot};
+use crate::action::{
+    ActionId, Arrangement, Caller, Proposal, Refused, Rendered, SafetyClass, Snapshot, Terms,
+};
 use crate::approval::Requirement;
 use crate::canon::CanonicalJson;
 use crate::engine::act::said;
@@ -15,8 +17,28 @@ use crate::scheduler::sends_without_etag;
 use crate::time::Timestamp;
 use crate::tool::{Context, Execute, RenderError, StateView, Tool};
 
+/// What a step of a run has of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct AsStep {
+    /// The id of its action, made from the run and the step.
+    pub(crate) id: ActionId,
+    /// Its idempotency key, where the tool makes none.
+    pub(crate) key: String,
+    /// The least safety class: what a run has put before people is put before people.
+    pub(crate) class: SafetyClass,
+    /// The longest that the call may take, where that is less than the tool's own.
+    pub(crate) timeout: Option<Duration>,
+    /// How often a call that was certainly not delivered is made, where the step says so.
+    pub(crate) attempts: Option<u32>,
+    /// Which run and which step, as labels.
+    pub(crate) labels: BTreeMap<String, String>,
+}
+
 pub(super) struct Draft<'t> {
     pub(super) tool: &'t Tool,
+    /// The safety class of this call: the tool's, or a stronger one.
+    pub(super) class: SafetyClass,
+    step: Option<AsStep>,
     pub(super) id: ActionId,
     pub(super) args: Value,
     pub(super) canonical: CanonicalJson,
@@ -35,13 +57,24 @@ impl<'t> Draft<'t> {
         tool: &'t Tool,
         by: &Principal,
         submission: Submission,
+        step: Option<AsStep>,
     ) -> Result<Self, SubmitError> {
         let canonical = CanonicalJson::of(&submission.args);
         let mut labels = submission.labels;
+        if let Some(step) = &step {
+            labels.extend(step.labels.clone());
+        }
         labels.extend(tool.labels(&submission.args));
         Ok(Self {
             tool,
-            id: engine.new_id()?,
+            class: step
+                .as_ref()
+                .map_or(tool.class, |step| step.class.max(tool.class)),
+            id: match &step {
+                Some(step) => step.id,
+                None => engine.new_id()?,
+            },
+            step,
             // From the canonical bytes on, nothing else is looked at (invariant I13).
             args: canonical.value(),
             canonical,
@@ -76,6 +109,11 @@ impl<'t> Draft<'t> {
 
     /// The key of the intent, as far as it can be made already.
     pub(super) fn key(&self) -> Result<String, RenderError> {
+        if let Some(step) = &self.step
+            && !self.tool.has_key_template()
+        {
+            return Ok(step.key.clone());
+        }
         self.with(None, |ctx| self.tool.render_key(ctx))
     }
 
@@ -151,7 +189,7 @@ impl<'t> Draft<'t> {
     /// What holds for the action besides its proposal.
     pub(super) fn arranged(&self) -> Arrangement {
         let by_us = match &self.tool.execute {
-            Execute::Http(_) | Execute::Local(_) => true,
+            Execute::Http(_) | Execute::Local(_) | Execute::Request(_) => true,
             // Whoever pulls the call makes it, and knows whether it may be made again.
             Execute::Worker => false,
         };
@@ -162,10 +200,26 @@ impl<'t> Draft<'t> {
         }
     }
 
+    /// The longest that the call may take.
+    pub(super) fn timeout(&self) -> Duration {
+        let own = self.step.as_ref().and_then(|step| step.timeout);
+        own.map_or(self.tool.timeout, |most| most.min(self.tool.timeout))
+    }
+
+    fn terms(&self) -> Terms {
+        let mut terms = self.tool.terms();
+        if let Some(step) = &self.step {
+            let timeout = u64::try_from(self.timeout().as_millis());
+            terms.timeout_ms = timeout.unwrap_or(terms.timeout_ms);
+            terms.attempts_max = step.attempts.unwrap_or(terms.attempts_max);
+        }
+        terms
+    }
+
     pub(super) fn proposal(&self) -> Result<Proposal, RenderError> {
         Ok(Proposal {
             tool: self.tool.name.clone(),
-            class: self.tool.class,
+            class: self.class,
             tool_digest: self.tool.digest,
             args: self.canonical.clone(),
             digest: self
@@ -176,7 +230,7 @@ impl<'t> Draft<'t> {
             summary: self.summary(),
             labels: self.labels.clone(),
             idempotency_key: self.key()?,
-            terms: self.tool.terms(),
+            terms: self.terms(),
         })
     }
 }

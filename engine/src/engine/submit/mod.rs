@@ -16,6 +16,7 @@ use crate::identity::Principal;
 use crate::store::{CommitError, Request};
 use crate::tool::RenderError;
 use claims::{Keys, Used};
+pub(crate) use draft::AsStep;
 use draft::Draft;
 
 /// Actions that are not final. Beyond it nobody can decide on them any more, and the disk fills.
@@ -30,12 +31,23 @@ impl Engine {
         by: &Principal,
         submission: Submission,
     ) -> Result<Submitted, SubmitError> {
+        self.submit_as(by, submission, None).await
+    }
+
+    /// The same; with `step` for a step of a run.
+    pub(crate) async fn submit_as(
+        &self,
+        by: &Principal,
+        submission: Submission,
+        step: Option<AsStep>,
+    ) -> Result<Submitted, SubmitError> {
         bounds::check(&submission)?;
         let store = &self.inner.store;
         store.stop.may_begin().map_err(unavailable)?;
         let registry = self.registry();
         let tool = registry
             .get(&submission.tool)
+            .filter(|tool| step.is_some() || !tool.is_built_in())
             .ok_or_else(|| SubmitError::UnknownTool {
                 tool: submission.tool.clone(),
                 suggestion: registry.nearest(&submission.tool).map(str::to_owned),
@@ -54,7 +66,7 @@ impl Engine {
         if OPEN_ACTIONS_MAX <= store.tally.open() {
             return Err(SubmitError::Overloaded);
         }
-        let mut draft = Draft::new(self, tool, by, submission)?;
+        let mut draft = Draft::new(self, tool, by, submission, step)?;
         let keys = Keys::of(by, &draft);
         let _alone = keys
             .request
@@ -75,7 +87,7 @@ impl Engine {
             return self.refuse(by, draft, keys, refused).await;
         }
         let request = draft.request().map_err(invalid_args)?;
-        if tool.class == SafetyClass::Idempotent {
+        if draft.class == SafetyClass::Idempotent {
             if self.is_paused() {
                 return Err(SubmitError::Paused);
             }
@@ -86,7 +98,7 @@ impl Engine {
         // With the state, where the key is made from it.
         let keys = Keys::of(by, &draft);
         let at = store.time.now();
-        let requirement = (tool.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
+        let requirement = (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
         let deadline = requirement.as_ref().map(|asked| asked.deadline);
         bounds::check_not_before(draft.not_before, deadline, at)?;
         let command = Command::Submit {
@@ -205,7 +217,7 @@ impl Engine {
         let world = &self.inner.work.world;
         let begun = self.now();
         let outcome = world
-            .call_idempotent(draft.tool, request, etag, &draft.args)
+            .call_idempotent(draft.tool, request, etag, &draft.args, (draft.id, draft.timeout()))
             .await;
         super::observe::execution(draft.tool.class, &outcome, self.now().since(begun));
         let (status, http_status, result) = match outcome {

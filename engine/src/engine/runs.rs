@@ -1,0 +1,389 @@
+//! Runs, for those who may start, see and steer them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use holdpoint_storage::{Direction, ScanRange};
+use serde_json::Value;
+
+use super::act::{REASON_CHARS_MAX, said};
+use super::{Engine, Inner, LIST_MAX};
+use crate::canon::CanonicalJson;
+use crate::identity::{LOCAL, Principal, Role};
+use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
+use crate::run::code::Workflows;
+use crate::run::layout::{self, LoadRunError};
+use crate::run::shell::Runs;
+use crate::run::{
+    Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive,
+    prepare,
+};
+use crate::scheduler::Work;
+use crate::skill::{Secrets, Skill, Vars};
+
+/// The scope that a key needs to start runs.
+pub const SCOPE_RUNS: &str = "runs";
+/// The scope that a key needs besides to allow idempotent writes.
+pub const SCOPE_RUNS_WRITES: &str = "runs:writes";
+/// The scope that a key needs besides to allow destructive steps.
+pub const SCOPE_RUNS_DESTRUCTIVE: &str = "runs:destructive";
+
+/// How many summaries are read from the index at once, and how many one page looks at.
+const CHUNK: usize = 256;
+const EXAMINED_MAX: usize = 5000;
+
+/// An engine that does not keep itself alive.
+#[derive(Clone)]
+pub(crate) struct WeakEngine(Weak<Inner>);
+
+impl WeakEngine {
+    /// The engine, while somebody else holds it.
+    pub(crate) fn upgrade(&self) -> Option<Engine> {
+        let inner = self.0.upgrade()?;
+        Some(Engine { inner })
+    }
+}
+
+/// How a run is gone on with.
+#[derive(Default)]
+pub struct Resumption {
+    /// What it is allowed from now on.
+    pub flags: Flags,
+    /// Its secret inputs, by name: they are stored nowhere, so they are given again.
+    pub secrets: Vec<(String, String)>,
+}
+
+/// Which runs.
+#[derive(Clone, Debug, Default)]
+pub struct RunQuery {
+    /// Only in these statuses; empty for all.
+    pub statuses: Vec<RunStatus>,
+    /// Only of the file or function of that name.
+    pub name: Option<String>,
+    /// Only those that this schedule started.
+    pub schedule: Option<String>,
+    /// At most this many, 1 to 200.
+    pub limit: usize,
+    /// Only those that began before this one: the last one of the page before.
+    pub before: Option<RunId>,
+}
+
+/// One page of runs, the newest first.
+#[derive(Clone, Debug)]
+pub struct RunPage {
+    /// The runs.
+    pub runs: Vec<RunSummary>,
+    /// Where the next page starts; none on the last.
+    pub next: Option<RunId>,
+}
+
+impl Engine {
+    /// Starts a run: durable before this answers, and before its first step.
+    ///
+    /// Needs the role of requester, or a key with the scopes that [`SCOPE_RUNS`] and the others name.
+    pub async fn start_run(&self, by: &Principal, new: NewRun) -> Result<Arc<Run>, RunError> {
+        may_start(by, new.flags)?;
+        let store = &self.inner.store;
+        let stopped = |error| RunError::Unavailable(Box::new(error));
+        store.stop.may_begin().map_err(stopped)?;
+        let (start, secrets) = prepare(self, by, new)?;
+        let at = store.time.now();
+        let mut random = [0; 10];
+        let filled = self.inner.entropy.fill(&mut random);
+        filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
+        let id = RunId::new(at, random);
+        let live = self.inner.runs.start(id, &by.id, start).await?;
+        let run = live.run();
+        self.drive(live, secrets);
+        Ok(run)
+    }
+
+    /// Goes on with a run: one that was left behind by a process that died, or one that did not pass,
+    /// from the step that did not. What passed is not made again.
+    pub async fn resume_run(
+        &self,
+        by: &Principal,
+        id: RunId,
+        how: Resumption,
+    ) -> Result<Arc<Run>, RunError> {
+        let run = self.run(by, id)?;
+        if is_own(by, &run.start.caller.id, run.start.caller.owner.as_ref()) {
+            may_start(by, how.flags)?;
+        } else if !by.has(Role::Operator) || how.flags != run.flags {
+            return Err(RunError::Forbidden(
+                "a run is resumed by whoever started it, or by an operator with the flags that it has"
+                    .to_owned(),
+            ));
+        }
+        let secrets = secrets_of(&run, &how.secrets)?;
+        let live = self.inner.runs.open(id)?;
+        let flags = how.flags;
+        let command = Command::Resume { flags };
+        let run = self.inner.runs.commit(&live, &by.id, command).await?;
+        self.drive(live, Arc::new(secrets));
+        Ok(run)
+    }
+
+    /// One run, where the principal may see it.
+    pub fn run(&self, by: &Principal, id: RunId) -> Result<Arc<Run>, RunError> {
+        let live = self.inner.runs.open(id)?;
+        let run = live.run();
+        let caller = &run.start.caller;
+        let sees = by.sees_all() || is_own(by, &caller.id, caller.owner.as_ref());
+        if !sees || self.identity().has_ended(&by.id) {
+            return Err(RunError::NotFound);
+        }
+        Ok(run)
+    }
+
+    /// Whether the principal may see a run, told from its summary.
+    pub(super) fn sees_run(&self, by: &Principal, id: RunId) -> bool {
+        let log = self.log().as_ref();
+        let Ok(Some(value)) = log.get(layout::RUNS, id.as_bytes()) else {
+            return false;
+        };
+        layout::summary(log, id.as_bytes(), &value)
+            .is_ok_and(|run| is_own(by, &run.caller, run.owner.as_ref()))
+    }
+
+    /// Whether somebody in this process carries the run on. One that is not over and that nobody carries
+    /// on was left behind by a process that ended; it waits to be resumed.
+    pub fn is_run_carried_on(&self, id: RunId) -> bool {
+        self.inner.runs.is_driven(id)
+    }
+
+    /// Waits until the run has more events than `known`, or `at_most` has passed, or the engine stops;
+    /// answers it as it is then.
+    pub async fn wait_run(
+        &self,
+        by: &Principal,
+        id: RunId,
+        known: u64,
+        at_most: Duration,
+    ) -> Result<Arc<Run>, RunError> {
+        let live = self.inner.runs.open(id)?;
+        let mut changed = live.watch();
+        let run = self.run(by, id)?;
+        if run.events != known {
+            return Ok(run);
+        }
+        let moved = changed.wait_for(|run| run.events != known);
+        tokio::select! {
+            biased;
+            () = self.inner.store.stop.reached() => {}
+            _ = tokio::time::timeout(at_most, moved) => {}
+        }
+        self.run(by, id)
+    }
+
+    /// One page of the runs that the principal may see, the newest first.
+    pub fn runs(&self, by: &Principal, query: &RunQuery) -> Result<RunPage, RunError> {
+        let limit = query.limit.clamp(1, LIST_MAX);
+        let mut below = query.before.map(|id| id.as_bytes().to_vec());
+        let (mut found, mut examined) = (Vec::new(), 0);
+        loop {
+            let range = ScanRange {
+                below: below.as_deref(),
+                ..ScanRange::default()
+            };
+            let log = self.log();
+            let entries = log
+                .scan(layout::RUNS, range, CHUNK, Direction::Backward)
+                .map_err(LoadRunError::from)?;
+            if entries.is_empty() {
+                return Ok(RunPage {
+                    runs: found,
+                    next: None,
+                });
+            }
+            for (key, value) in entries {
+                let summary = layout::summary(log.as_ref(), &key, &value)?;
+                below = Some(key);
+                examined += 1;
+                let id = summary.id;
+                if takes(by, query, &summary) {
+                    found.push(summary);
+                }
+                if limit <= found.len() || EXAMINED_MAX <= examined {
+                    return Ok(RunPage {
+                        runs: found,
+                        next: Some(id),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Calls a run off: the step that is under way is taken back where that is still possible, and
+    /// nothing more is begun.
+    pub async fn cancel_run(
+        &self,
+        by: &Principal,
+        id: RunId,
+        reason: Option<String>,
+    ) -> Result<Arc<Run>, RunError> {
+        check_reason(reason.as_deref())?;
+        let run = self.run(by, id)?;
+        let caller = &run.start.caller;
+        let may = is_own(by, &caller.id, caller.owner.as_ref())
+            || by.has(Role::Operator)
+            || by.has(Role::Admin);
+        if !may {
+            return Err(RunError::Forbidden(
+                "a run is called off by whoever started it, an operator or an administrator"
+                    .to_owned(),
+            ));
+        }
+        let live = self.inner.runs.open(id)?;
+        let reason = said(reason);
+        let command = Command::Cancel { reason };
+        let run = self.inner.runs.commit(&live, &by.id, command).await?;
+        if !self.is_run_carried_on(id) {
+            // Nobody else would end it.
+            self.drive(live, Arc::default());
+        }
+        Ok(run)
+    }
+
+    /// Sends a run an event that its code may be waiting for, now or later.
+    pub async fn signal_run(
+        &self,
+        by: &Principal,
+        id: RunId,
+        name: &str,
+        data: &Value,
+    ) -> Result<Arc<Run>, RunError> {
+        if name.is_empty() || SIGNAL_NAME_BYTES_MAX < name.len() {
+            return Err(RunError::Invalid(format!(
+                "the name of an event has 1 to {SIGNAL_NAME_BYTES_MAX} bytes"
+            )));
+        }
+        let data = CanonicalJson::of(data);
+        if JSON_BYTES_MAX < data.as_str().len() {
+            return Err(RunError::Invalid(format!(
+                "the data of an event is longer than {JSON_BYTES_MAX} bytes"
+            )));
+        }
+        let run = self.run(by, id)?;
+        let caller = &run.start.caller;
+        let may = is_own(by, &caller.id, caller.owner.as_ref())
+            || by.has(Role::Operator)
+            || by.scopes.contains(SCOPE_RUNS);
+        if !may {
+            return Err(RunError::Forbidden(
+                "events are sent to a run by whoever started it, an operator, or a key with the scope runs"
+                    .to_owned(),
+            ));
+        }
+        let live = self.inner.runs.open(id)?;
+        let name = name.to_owned();
+        let command = Command::Signal { name, data };
+        self.inner.runs.commit(&live, &by.id, command).await
+    }
+
+    /// Carries a run on, in a task of its own.
+    pub(crate) fn drive(&self, live: Arc<crate::run::shell::Live>, secrets: Arc<Secrets>) {
+        let driver = crate::run::driver::Driver {
+            engine: WeakEngine(Arc::downgrade(&self.inner)),
+            runs: Arc::clone(&self.inner.runs),
+            live,
+            secrets,
+        };
+        self.inner.drivers.spawn(drive(driver));
+    }
+
+    /// Goes on with every run that nobody sits before.
+    pub(super) fn resume_unattended(&self) -> Result<(), RunError> {
+        for id in self.inner.runs.unfinished()? {
+            let live = self.inner.runs.open(id)?;
+            if live.run().start.unattended {
+                self.drive(live, Arc::default());
+            }
+        }
+        Ok(())
+    }
+
+    /// Random bytes.
+    pub(crate) fn random_bytes(&self) -> Result<[u8; 16], RunError> {
+        let mut bytes = [0; 16];
+        let filled = self.inner.entropy.fill(&mut bytes);
+        filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
+        Ok(bytes)
+    }
+
+    /// The functions that runs can carry out.
+    pub fn workflows(&self) -> &Workflows {
+        &self.inner.workflows
+    }
+
+    /// What executing needs.
+    pub(crate) fn work(&self) -> &Work {
+        &self.inner.work
+    }
+
+    /// The runs.
+    pub(crate) fn all_runs(&self) -> &Arc<Runs> {
+        &self.inner.runs
+    }
+}
+
+/// The secrets that a run is given again.
+fn secrets_of(run: &Run, given: &[(String, String)]) -> Result<Secrets, RunError> {
+    let skill = match &run.start.origin {
+        Origin::Skill { text, .. } => Skill::parse(text).map_err(RunError::BadSkill)?,
+        Origin::Code { .. } if given.is_empty() => return Ok(Secrets::default()),
+        Origin::Code { .. } => {
+            return Err(RunError::BadInputs(vec![
+                "a run of code has no secret inputs".to_owned(),
+            ]));
+        }
+    };
+    let vars = Vars::restored(&skill, BTreeMap::new(), given);
+    let vars = vars.map_err(|errors| {
+        RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
+    })?;
+    Ok(vars.secrets().clone())
+}
+
+fn is_own(by: &Principal, caller: &str, owner: Option<&String>) -> bool {
+    caller == by.id || owner == Some(&by.id)
+}
+
+fn takes(by: &Principal, query: &RunQuery, summary: &RunSummary) -> bool {
+    (by.sees_all() || is_own(by, &summary.caller, summary.owner.as_ref()))
+        && (query.statuses.is_empty() || query.statuses.contains(&summary.status))
+        && query.name.as_ref().is_none_or(|name| *name == summary.name)
+        && (query.schedule.is_none() || query.schedule == summary.schedule)
+}
+
+/// What a run is allowed is not more than whoever starts it is allowed.
+fn may_start(by: &Principal, flags: Flags) -> Result<(), RunError> {
+    if by.id == LOCAL || by.has(Role::Requester) {
+        return Ok(());
+    }
+    let needed = [
+        (true, SCOPE_RUNS),
+        (flags.allow_writes || flags.yes, SCOPE_RUNS_WRITES),
+        (flags.yes, SCOPE_RUNS_DESTRUCTIVE),
+    ];
+    let missing = needed
+        .into_iter()
+        .find(|(is_needed, scope)| *is_needed && !by.scopes.contains(*scope));
+    match missing {
+        None => Ok(()),
+        Some((_, scope)) => Err(RunError::Forbidden(format!(
+            "this needs the role requester, or a key with the scope {scope}"
+        ))),
+    }
+}
+
+fn check_reason(reason: Option<&str>) -> Result<(), RunError> {
+    match reason {
+        Some(reason) if REASON_CHARS_MAX < reason.chars().count() => Err(RunError::Invalid(
+            format!("a reason has at most {REASON_CHARS_MAX} characters"),
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+

@@ -1,0 +1,95 @@
+//! What code learns when a call did not do it.
+
+use serde_json::Value;
+
+use crate::run::event::{End, StepOutcome, StepReport};
+
+/// Why a call did not do it. Whatever it is, the call certainly did not take effect.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// A person said no; why.
+    #[error("{0}")]
+    Rejected(String),
+    /// Nobody decided in time.
+    #[error("nobody decided in time")]
+    Expired,
+    /// The world is not the one that was approved; what moved.
+    #[error("{0}")]
+    ReplanRequired(String),
+    /// The engine refused it: a scope, a rule, a precondition.
+    #[error("{0}")]
+    Refused(String),
+    /// It was called off before it was made.
+    #[error("{0}")]
+    Cancelled(String),
+    /// Nobody knew whether it happened, and then a person settled that it did not.
+    #[error("{0}")]
+    SettledNotDone(String),
+    /// The target said no, or it was never delivered.
+    #[error("{message}")]
+    Failed {
+        /// Why.
+        message: String,
+        /// The status of the answer, where there was one.
+        http_status: Option<u16>,
+        /// The answer; null where there was none.
+        answer: Value,
+    },
+}
+
+impl CallError {
+    /// What a step came to, where it did not pass.
+    pub(super) fn of(report: &StepReport) -> Option<Self> {
+        let message = || report.failures.join("; ");
+        Some(match report.outcome {
+            StepOutcome::Passed => return None,
+            StepOutcome::Rejected => Self::Rejected(message()),
+            StepOutcome::Expired => Self::Expired,
+            StepOutcome::ReplanRequired => Self::ReplanRequired(message()),
+            StepOutcome::Refused | StepOutcome::Withheld => Self::Refused(message()),
+            StepOutcome::Cancelled => Self::Cancelled(message()),
+            StepOutcome::SettledNotDone => Self::SettledNotDone(message()),
+            StepOutcome::Failed => Self::Failed {
+                message: message(),
+                http_status: report.http_status,
+                answer: report.answer.value(),
+            },
+        })
+    }
+}
+
+/// How a workflow ends where it does not end well, or goes on as another run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Failure {
+    /// A call did not do it, and the code did not make up for it.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// For a reason of its own.
+    #[error("{0}")]
+    Message(String),
+    /// It goes on as a new run with this input and an empty history: for what has no end, before the
+    /// history is full.
+    #[error("it goes on as another run")]
+    ContinueAsNew(Value),
+}
+
+impl Failure {
+    /// Why, in words of the code's own.
+    pub fn message(text: impl Into<String>) -> Self {
+        Self::Message(text.into())
+    }
+
+    pub(super) fn end(&self) -> End {
+        match self {
+            Self::Call(CallError::Rejected(_)) => End::Rejected,
+            Self::Call(CallError::Expired) => End::Expired,
+            Self::Call(CallError::ReplanRequired(_)) => End::ReplanRequired,
+            Self::Call(CallError::Cancelled(_)) => End::Cancelled,
+            Self::Call(
+                CallError::Refused(_) | CallError::SettledNotDone(_) | CallError::Failed { .. },
+            )
+            | Self::Message(_)
+            | Self::ContinueAsNew(_) => End::Failed,
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What may happen to a run.
+
+use super::event::{
+    End, Event, Flags, Heal, Note, Start, StepCall, StepOutcome, StepReport, Waiting,
+};
+use super::id::StepPath;
+use super::state::{Run, What};
+use crate::action::ActionId;
+use crate::canon::CanonicalJson;
+use crate::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX};
+
+/// A wish.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Begin to exist.
+    Start(Box<Start>),
+    /// Begin a step, or go on with the one that began there.
+    BeginStep {
+        /// Which step.
+        path: StepPath,
+        /// What it calls; which try it is, is decided here.
+        call: StepCall,
+    },
+    /// Leave a step out.
+    SkipStep {
+        /// Which step.
+        path: StepPath,
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: String,
+    },
+    /// Say what a step waits for.
+    Wait {
+        /// Which step.
+        path: StepPath,
+        /// Its action.
+        action: ActionId,
+        /// What for.
+        why: Waiting,
+    },
+    /// End a step.
+    EndStep {
+        /// Which step.
+        path: StepPath,
+        /// How.
+        report: Box<StepReport>,
+    },
+    /// Remember what code learned.
+    Note {
+        /// Where.
+        path: StepPath,
+        /// What.
+        note: Note,
+    },
+    /// Take the next event of a name that it was sent, where there is one.
+    Receive {
+        /// Where.
+        path: StepPath,
+        /// The name.
+        name: String,
+    },
+    /// Send it an event.
+    Signal {
+        /// Its name.
+        name: String,
+        /// What comes with it.
+        data: CanonicalJson,
+    },
+    /// Record what a model changed.
+    Heal {
+        /// Which step.
+        path: StepPath,
+        /// What.
+        heal: Heal,
+    },
+    /// End it soon.
+    Cancel {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Go on after an end, or in another process.
+    Resume {
+        /// What it is allowed from now on.
+        flags: Flags,
+    },
+    /// End it.
+    End {
+        /// How.
+        end: End,
+        /// What it answers.
+        output: CanonicalJson,
+        /// Why, where it did not pass.
+        message: Option<String>,
+    },
+}
+
+/// Why a run does not do that.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunRefusal {
+    /// There is no such run yet, or there is one already.
+    #[error("a run starts once, before anything else happens to it")]
+    Start,
+    /// It is over.
+    #[error("the run is over")]
+    Over,
+    /// It passed, or is of a kind that does not go on after an end.
+    #[error("{0}")]
+    NotResumable(&'static str),
+    /// The code calls something else than it did at that place before.
+    #[error("{0}")]
+    Diverged(Box<Divergence>),
+    /// The step is not under way.
+    #[error("the step {0} is not under way")]
+    NotUnderWay(StepPath),
+    /// Its history is full.
+    #[error(
+        "the history of the run is full: a run has at most {RUN_EVENTS_MAX} events; code goes on with continue_as_new before that"
+    )]
+    Full,
+    /// Too many events were sent to it.
+    #[error("the run was sent {RUN_SIGNALS_MAX} events of the name {0:?} already")]
+    TooManySignals(String),
+}
+
+/// What differs between the code and the history.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at {path} the history has {was}, and the code wants {is}")]
+pub struct Divergence {
+    /// Where.
+    pub path: StepPath,
+    /// What happened there.
+    pub was: String,
+    /// What the code wants there now.
+    pub is: String,
+}
+
+/// What follows a wish.
+pub fn decide(state: Option<&Run>, command: Command) -> Result<Vec<Event>, RunRefusal> {
+    match (state, command) {
+        (None, Command::Start(start)) => Ok(vec![Event::Started(start)]),
+        (None, _) => Err(RunRefusal::Start),
+        (Some(run), command) => of(run, command),
+    }
+}
+
+fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
+    let (is_over, is_full) = (run.ended.is_some(), RUN_EVENTS_MAX <= run.events);
+    let event = match command {
+        Command::Start(_) => return Err(RunRefusal::Start),
+        Command::Resume { flags } => return resume(run, flags),
+        Command::BeginStep { .. }
+        | Command::SkipStep { .. }
+        | Command::Wait { .. }
+        | Command::EndStep { .. }
+        | Command::Note { .. }
+        | Command::Receive { .. }
+        | Command::Signal { .. }
+        | Command::Heal { .. }
+        | Command::Cancel { .. }
+        | Command::End { .. }
+            if is_over =>
+        {
+            return Err(RunRefusal::Over);
+        }
+        Command::BeginStep { path, call } => return begin(run, path, call, is_full),
+        Command::SkipStep {
+            path,
+            title,
+            reason,
+        } => match run.step(&path) {
+            Some(step) if step.made().is_none() => return Ok(Vec::new()),
+            Some(_) => return Err(differs(run, path, format!("to leave out {title:?}"))),
+            None => Event::StepSkipped {
+                path,
+                title,
+                reason,
+            },
+        },
+        Command::Wait { path, action, why } => match run.step(&path).and_then(|step| step.open()) {
+            Some(made) if made.waiting == Some((action, why)) => return Ok(Vec::new()),
+            Some(_) => Event::StepWaiting { path, action, why },
+            None => return Err(RunRefusal::NotUnderWay(path)),
+        },
+        Command::EndStep { path, report } => match run.step(&path).and_then(|step| step.open()) {
+            Some(_) => Event::StepEnded { path, report },
+            None => return Err(RunRefusal::NotUnderWay(path)),
+        },
+        Command::Note { .. } | Command::Receive { .. } if is_full => return Err(RunRefusal::Full),
+        Command::Note { path, note } => Event::Noted { path, note },
+        Command::Receive { path, name } => {
+            let index = run.received(&name);
+            if run.signals.get(&name).map_or(0, Vec::len) <= index {
+                return Ok(Vec::new());
+            }
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            let note = Note::Received { name, index };
+            Event::Noted { path, note }
+        }
+        Command::Signal { name, data } => {
+            let sent = run.signals.get(&name).map_or(0, Vec::len);
+            if is_full || RUN_SIGNALS_MAX <= sent {
+                return Err(RunRefusal::TooManySignals(name));
+            }
+            Event::Signalled { name, data }
+        }
+        Command::Heal { path, heal } => Event::Healed { path, heal },
+        Command::Cancel { .. } if run.cancel.is_some() => return Ok(Vec::new()),
+        Command::Cancel { reason } => Event::CancelRequested { reason },
+        Command::End {
+            end,
+            output,
+            message,
+        } => Event::Ended {
+            end,
+            output,
+            message,
+        },
+    };
+    Ok(vec![event])
+}
+
+fn begin(
+    run: &Run,
+    path: StepPath,
+    mut call: StepCall,
+    is_full: bool,
+) -> Result<Vec<Event>, RunRefusal> {
+    call.number = match run.step(&path).map(|step| &step.what) {
+        None => 1,
+        Some(What::Skipped { .. }) => return Err(differs(run, path, words(&call))),
+        Some(What::Made(made)) if made.again => made.call.number + 1,
+        // The same call: the one that began there goes on.
+        Some(What::Made(made)) if made.call.tool == call.tool && made.call.args == call.args => {
+            return Ok(Vec::new());
+        }
+        Some(What::Made(_)) => return Err(differs(run, path, words(&call))),
+    };
+    if is_full {
+        return Err(RunRefusal::Full);
+    }
+    Ok(vec![Event::StepStarted { path, call }])
+}
+
+fn resume(run: &Run, flags: Flags) -> Result<Vec<Event>, RunRefusal> {
+    match run.ended.as_ref().map(|ended| &ended.end) {
+        None if run.flags == flags => Ok(Vec::new()),
+        None => Ok(vec![Event::Resumed { flags }]),
+        Some(End::Passed) => Err(RunRefusal::NotResumable("the run has passed")),
+        Some(End::Continued(_)) => Err(RunRefusal::NotResumable(
+            "the run goes on as another one; look there",
+        )),
+        Some(End::Diverged) => Ok(vec![Event::Resumed { flags }]),
+        Some(_) if run.is_skill() => Ok(vec![Event::Resumed { flags }]),
+        Some(_) => Err(RunRefusal::NotResumable(
+            "code that has ended does not go on, since its compensations would be made twice; start it again",
+        )),
+    }
+}
+
+fn words(call: &StepCall) -> String {
+    format!("{} with {}", call.tool, call.args)
+}
+
+fn differs(run: &Run, path: StepPath, is: String) -> RunRefusal {
+    let was = match run.step(&path).map(|step| &step.what) {
+        Some(What::Made(made)) => words(&made.call),
+        Some(What::Skipped { title, .. }) => format!("{title:?}, left out"),
+        None => "nothing".to_owned(),
+    };
+    RunRefusal::Diverged(Box::new(Divergence { path, was, is }))
+}
+
+impl StepOutcome {
+    /// How a run ends that a step ends in this way; none where it goes on.
+    pub fn ends(&self) -> Option<End> {
+        match self {
+            Self::Passed => None,
+            Self::Failed | Self::Withheld | Self::Refused | Self::SettledNotDone => {
+                Some(End::Failed)
+            }
+            Self::Rejected => Some(End::Rejected),
+            Self::Expired => Some(End::Expired),
+            Self::ReplanRequired => Some(End::ReplanRequired),
+            Self::Cancelled => Some(End::Cancelled),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What carries a run on: the file or the function on one side, the engine on the other.
+//!
+//! A driver lives as long as its task. It holds the engine weakly, so that an engine that is dropped
+//! stops as if the process had died; what it leaves open is found in the log.
+
+use std::sync::Arc;
+
+use super::decide::Command;
+use super::event::{End, StepReport};
+use super::id::StepPath;
+use super::shell::{Live, RunError, Runs};
+use super::state::Run;
+use crate::canon::CanonicalJson;
+use crate::engine::{Engine, WeakEngine};
+use crate::identity::{LOCAL, Principal};
+use crate::scheduler::ENGINE;
+use crate::skill::Secrets;
+
+/// Carries on one run.
+#[derive(Clone)]
+pub(crate) struct Driver {
+    pub(crate) engine: WeakEngine,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) secrets: Arc<Secrets>,
+}
+
+/// Why nothing more happens now. The run stays as it is in the log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Halt {
+    /// The engine stops; whoever starts next goes on.
+    #[error("the engine is stopping")]
+    Stopping,
+    /// Somebody called the run off.
+    #[error("the run was called off")]
+    CalledOff,
+    /// The log did not take it, or the core said no.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl Driver {
+    /// The engine, while it is there and works.
+    pub(crate) fn engine(&self) -> Result<Engine, Halt> {
+        let engine = self.engine.upgrade().ok_or(Halt::Stopping)?;
+        self.runs
+            .store
+            .stop
+            .may_begin()
+            .map_err(|_| Halt::Stopping)?;
+        Ok(engine)
+    }
+
+    /// The run as it is now.
+    pub(crate) fn run(&self) -> Arc<Run> {
+        self.live.run()
+    }
+
+    /// Who started the run, with what they may do now (invariant I18); none where their credential has
+    /// ended.
+    pub(crate) fn principal(&self, engine: &Engine) -> Option<Principal> {
+        let caller = &self.run().start.caller;
+        if caller.id == LOCAL {
+            let tools = engine.registry().iter();
+            let scopes = tools.flat_map(|tool| tool.required_scopes.iter().cloned());
+            return Some(Principal::local(&caller.name, scopes.collect()));
+        }
+        engine.identity().principal(&caller.id)
+    }
+
+    /// Fails where somebody called the run off.
+    pub(crate) fn check_cancel(&self) -> Result<(), Halt> {
+        match self.run().cancel {
+            Some(_) => Err(Halt::CalledOff),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides a wish of the run's own, and waits until it is durable.
+    pub(crate) async fn commit(&self, command: Command) -> Result<Arc<Run>, Halt> {
+        Ok(self.runs.commit(&self.live, ENGINE, command).await?)
+    }
+
+    /// Ends a step.
+    pub(crate) async fn end_step(&self, path: &StepPath, report: StepReport) -> Result<(), Halt> {
+        self.commit(Command::EndStep {
+            path: path.clone(),
+            report: Box::new(report),
+        })
+        .await
+        .map(|_| ())
+    }
+
+    /// Ends the run.
+    pub(crate) async fn end(
+        &self,
+        end: End,
+        output: CanonicalJson,
+        message: Option<String>,
+    ) -> Result<(), Halt> {
+        self.commit(Command::End {
+            end,
+            output,
+            message,
+        })
+        .await
+        .map(|_| ())
+    }
+}

@@ -1,0 +1,35 @@
+//! Runs: workflows that are durable, step by step.
+//!
+//! A run is one execution of a skill file or of a function. It has a stream of its own, and each of its
+//! steps that may change something is an action; running the same file or code again after a crash
+//! finds the finished steps and goes on: the log is the journal.
+//!
+//! * The pure core: [`event`], `state` ([`Run`]), `decide`; [`gate`]: what of a run may be made. [`id`]: what
+//!   connects a step with its action.
+//! * The shell: `layout` (where runs are in the log), `shell` (decide, append durably, make known).
+
+pub mod code;
+mod decide;
+pub(crate) mod describe;
+pub(crate) mod driver;
+pub mod event;
+pub mod gate;
+pub mod id;
+pub(crate) mod layout;
+pub mod receipt;
+pub(crate) mod shell;
+mod skill_file;
+mod start;
+mod state;
+mod step;
+
+pub use decide::{Command, Divergence, RunRefusal, decide};
+pub use event::{End, Event, Flags, Origin, Start};
+pub use id::{RunId, RunIdFormatError, StepPath, StepPathError, StepTry};
+pub use layout::RunSummary;
+pub use receipt::Receipt;
+pub use shell::RunError;
+pub use skill_file::effect_of;
+pub use start::{Inputs, NewOrigin, NewRun};
+pub(crate) use start::{drive, prepare};
+pub use state::{Ended, Made, Run, RunStatus, Step, What, evolve};

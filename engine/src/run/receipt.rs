@@ -1,0 +1,368 @@
+//! The receipt of a run: what each step came to, for people and for programs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::event::{End, Origin, StepOutcome, Verdict, Waiting};
+use super::id::StepTry;
+use super::state::{Made, Run, Step, What};
+use crate::skill::Skill;
+use crate::time::Timestamp;
+
+/// The receipt of a run, as it is stored nowhere and made from the log at any time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Receipt {
+    /// The id of the run.
+    pub run: String,
+    /// Where it stands.
+    pub status: &'static str,
+    /// Whether it is over and passed.
+    pub passed: bool,
+    /// The skill file; none for code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillRef>,
+    /// The function; none for a skill file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowRef>,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// When it ended; none while it goes on.
+    pub ended_at: Option<String>,
+    /// How long it took, or has taken so far, in milliseconds.
+    pub ms: u64,
+    /// Why it did not pass.
+    pub message: Option<String>,
+    /// What code answered.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub output: Value,
+    /// The run that goes on from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continued_as: Option<String>,
+    /// How many steps ended how.
+    pub totals: Totals,
+    /// The steps: of a file all of them, of code those that began.
+    pub steps: Vec<StepReceipt>,
+}
+
+/// A skill file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkillRef {
+    /// Its name.
+    pub name: String,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowRef {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: u32,
+}
+
+/// How many steps ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// All steps.
+    pub steps: u32,
+    /// As they should.
+    pub passed: u32,
+    /// In any other way that was made, or tried.
+    pub failed: u32,
+    /// Not allowed.
+    pub withheld: u32,
+    /// Left out, or never reached.
+    pub skipped: u32,
+    /// Under way.
+    pub waiting: u32,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepReceipt {
+    /// Where it stands: its number in a file.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// What it is for.
+    pub intent: Option<String>,
+    /// `passed`, `failed`, `withheld`, `skipped`, `waiting`, `running`, and the outcomes of people.
+    pub outcome: &'static str,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// The tool.
+    pub tool: Option<String>,
+    /// What a repeat does to the world.
+    pub effect: Option<&'static str>,
+    /// The SHA-256 of the canonical arguments, secrets left out.
+    pub args_digest: Option<String>,
+    /// The key that was sent to targets that take one, where the tool made none of its own; none where
+    /// the step only reads.
+    pub idempotency_key: Option<String>,
+    /// Which try of the step it is.
+    pub tried: u32,
+    /// How often the call was made.
+    pub attempts: u32,
+    /// The status of the answer.
+    pub http_status: Option<u16>,
+    /// Each assertion, and whether it held.
+    pub asserts: Vec<AssertReceipt>,
+    /// The names that were bound.
+    pub binds: Vec<String>,
+    /// Why it did not pass, or what it waits for.
+    pub failures: Vec<String>,
+    /// What should be known about it, such as an override or a change by a model.
+    pub notes: Vec<String>,
+    /// The call that was not made, and what would allow it.
+    pub withheld: Option<Withheld>,
+    /// The action that stands for it, with the approval, where there is one.
+    pub action: Option<String>,
+}
+
+/// An assertion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AssertReceipt {
+    /// As it stands in the file.
+    pub assert: String,
+    /// Whether it held.
+    pub passed: bool,
+    /// What was there instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
+}
+
+/// A call that was not made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Withheld {
+    /// The tool.
+    pub tool: String,
+    /// The arguments, filled but for secrets.
+    pub args: Value,
+    /// The flag that would allow it; none where no flag does.
+    pub flag: Option<&'static str>,
+}
+
+impl Receipt {
+    /// The receipt of a run as it is at `now`.
+    pub fn of(run: &Run, now: Timestamp) -> Self {
+        let ended = run.ended.as_ref();
+        let (skill, workflow) = match &run.start.origin {
+            Origin::Skill { name, digest, .. } => {
+                let sha256 = digest.to_string();
+                let sha256 = sha256.trim_start_matches("sha256:").to_owned();
+                let name = name.clone();
+                (Some(SkillRef { name, sha256 }), None)
+            }
+            Origin::Code { name, version } => {
+                let (name, version) = (name.clone(), *version);
+                (None, Some(WorkflowRef { name, version }))
+            }
+        };
+        let steps = steps(run, now);
+        Self {
+            run: run.id.to_string(),
+            status: run.status().name(),
+            passed: ended.is_some_and(|ended| ended.end == End::Passed),
+            skill,
+            workflow,
+            started_at: run.created_at.rfc3339(),
+            ended_at: ended.map(|ended| ended.at.rfc3339()),
+            ms: ms(ended.map_or(now, |ended| ended.at), run.created_at),
+            message: ended.and_then(|ended| ended.message.clone()),
+            output: ended.map_or(Value::Null, |ended| ended.output.value()),
+            continued_as: ended.and_then(|ended| match ended.end {
+                End::Continued(next) => Some(next.to_string()),
+                End::Passed
+                | End::Failed
+                | End::Rejected
+                | End::Expired
+                | End::ReplanRequired
+                | End::Cancelled
+                | End::Diverged => None,
+            }),
+            totals: Totals::of(&steps),
+            steps,
+        }
+    }
+}
+
+impl Totals {
+    fn of(steps: &[StepReceipt]) -> Self {
+        let mut totals = Self::default();
+        for step in steps {
+            totals.steps += 1;
+            let count = match step.outcome {
+                PASSED => &mut totals.passed,
+                WITHHELD => &mut totals.withheld,
+                SKIPPED => &mut totals.skipped,
+                WAITING | RUNNING => &mut totals.waiting,
+                _ => &mut totals.failed, // Every other outcome is one in which it was not done.
+            };
+            *count += 1;
+        }
+        totals
+    }
+}
+
+const PASSED: &str = "passed";
+const WITHHELD: &str = "withheld";
+const SKIPPED: &str = "skipped";
+const WAITING: &str = "waiting";
+const RUNNING: &str = "running";
+
+fn steps(run: &Run, now: Timestamp) -> Vec<StepReceipt> {
+    let mut found: Vec<StepReceipt> = run.steps.iter().map(|step| of(run, step, now)).collect();
+    let Origin::Skill { text, .. } = &run.start.origin else {
+        return found;
+    };
+    // It was read when the run started.
+    let Ok(skill) = Skill::parse(text) else {
+        return found;
+    };
+    let began: BTreeMap<String, usize> = (0..)
+        .zip(&found)
+        .map(|(at, step)| (step.path.clone(), at))
+        .collect();
+    for step in &skill.steps {
+        let path = step.number.to_string();
+        if !began.contains_key(&path) {
+            let failures = match run.ended {
+                Some(_) => vec!["the run ended before it".to_owned()],
+                None => Vec::new(),
+            };
+            let outcome = if run.ended.is_some() { SKIPPED } else { "pending" };
+            found.push(StepReceipt {
+                intent: Some(step.intent.clone()),
+                tool: Some(step.tool.clone()),
+                outcome,
+                failures,
+                ..empty(path, step.title.clone())
+            });
+        }
+    }
+    found
+}
+
+fn empty(path: String, title: String) -> StepReceipt {
+    StepReceipt {
+        path,
+        title,
+        intent: None,
+        outcome: SKIPPED,
+        ms: 0,
+        tool: None,
+        effect: None,
+        args_digest: None,
+        idempotency_key: None,
+        tried: 0,
+        attempts: 0,
+        http_status: None,
+        asserts: Vec::new(),
+        binds: Vec::new(),
+        failures: Vec::new(),
+        notes: Vec::new(),
+        withheld: None,
+        action: None,
+    }
+}
+
+fn of(run: &Run, step: &Step, now: Timestamp) -> StepReceipt {
+    match &step.what {
+        What::Skipped { title, reason } => StepReceipt {
+            failures: vec![reason.clone()],
+            ..empty(step.path.to_string(), title.clone())
+        },
+        What::Made(made) => of_made(run, step, made, now),
+    }
+}
+
+fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp) -> StepReceipt {
+    let call = &made.call;
+    let attempt = StepTry {
+        run: run.id,
+        path: step.path.clone(),
+        number: call.number,
+    };
+    let mut receipt = StepReceipt {
+        intent: call.intent.clone(),
+        outcome: RUNNING,
+        ms: ms(now, made.started_at),
+        tool: Some(call.tool.clone()),
+        effect: Some(call.effect.name()),
+        args_digest: Some(call.args.digest().to_string()),
+        tried: call.number,
+        notes: call.notes.clone(),
+        ..empty(step.path.to_string(), call.title.clone())
+    };
+    if let Some((action, why)) = &made.waiting {
+        receipt.outcome = WAITING;
+        receipt.action = Some(action.to_string());
+        receipt.failures = vec![waits_for(*why).to_owned()];
+    }
+    let heals = run.heals.iter().filter(|(path, _)| *path == step.path);
+    for (_, heal) in heals {
+        let note = format!("healed at level {}: {}", heal.level, heal.reason);
+        receipt.notes.push(note);
+    }
+    if let Some((ended_at, report)) = &made.ended {
+        receipt.outcome = report.outcome.name();
+        receipt.ms = match report.outcome {
+            // Nothing was done.
+            StepOutcome::Withheld => 0,
+            StepOutcome::Passed
+            | StepOutcome::Failed
+            | StepOutcome::Rejected
+            | StepOutcome::Expired
+            | StepOutcome::ReplanRequired
+            | StepOutcome::Cancelled
+            | StepOutcome::Refused
+            | StepOutcome::SettledNotDone => ms(*ended_at, made.started_at),
+        };
+        receipt.attempts = report.attempts;
+        receipt.http_status = report.http_status;
+        receipt.asserts = report.asserts.iter().map(assert).collect();
+        receipt.binds = report.binds.keys().cloned().collect();
+        receipt.failures.clone_from(&report.failures);
+        receipt.action = report.action.map(|action| action.to_string());
+    }
+    let sends_key = receipt.action.is_some();
+    receipt.idempotency_key = sends_key.then(|| attempt.key());
+    if !call.verdict.calls() {
+        receipt.withheld = Some(Withheld {
+            tool: call.tool.clone(),
+            args: call.args.value(),
+            flag: call.verdict.flag(),
+        });
+    }
+    if call.verdict == Verdict::Stage {
+        receipt.notes.push("put before people".to_owned());
+    }
+    receipt
+}
+
+fn assert(assert: &super::event::Assert) -> AssertReceipt {
+    AssertReceipt {
+        assert: assert.text.clone(),
+        passed: assert.passed,
+        seen: assert.seen.clone(),
+    }
+}
+
+/// What a step waits for, in words.
+pub fn waits_for(why: Waiting) -> &'static str {
+    match why {
+        Waiting::Approval => "it waits for people to decide",
+        Waiting::Turn => "it waits for a worker",
+        Waiting::Settlement => {
+            "nobody knows yet whether it happened: the source of truth is asked, or a person settles it"
+        }
+    }
+}
+
+fn ms(later: Timestamp, earlier: Timestamp) -> u64 {
+    u64::try_from(later.since(earlier).as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,264 @@
+//! Runs in the log: decide, append durably, and only then let anybody know.
+//!
+//! A run that somebody works on is in memory once, however many look at it; one that nobody works on
+//! is not there at all, so that what is over costs nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex as PlainMutex, PoisonError, Weak};
+
+use holdpoint_storage::{Batch, Direction, ScanRange, StreamAppend, Version};
+use tokio::sync::{Mutex, watch};
+
+use super::decide::{Command, RunRefusal, decide};
+use super::event::Start;
+use super::id::RunId;
+use super::layout::{self, LoadRunError};
+use super::state::{Run, evolve};
+use crate::limits::REPLAY_PAGE;
+use crate::skill::SkillErrors;
+use crate::store::{BoxError, CommitError, Store};
+
+/// The runs of one log.
+pub(crate) struct Runs {
+    pub(crate) store: Arc<Store>,
+    live: PlainMutex<HashMap<RunId, Weak<Live>>>,
+    /// Makes whoever waits for a moment look at the clock.
+    woken: watch::Sender<u64>,
+}
+
+/// A run that somebody works on.
+pub(crate) struct Live {
+    pub(crate) id: RunId,
+    /// How many events it has; held while something is decided and written.
+    version: Mutex<Version>,
+    changed: watch::Sender<Arc<Run>>,
+    /// Held by whoever carries it on: of two who want to, the second finds what the first did.
+    pub(super) turn: Mutex<()>,
+}
+
+/// Why a run was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no such run, or the principal may not see it.
+    #[error("there is no such run")]
+    NotFound,
+    /// The principal may see it, but not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The core says no.
+    #[error(transparent)]
+    Refused(#[from] RunRefusal),
+    /// The skill file cannot be read.
+    #[error("the skill file cannot be read")]
+    BadSkill(#[source] SkillErrors),
+    /// The inputs are not those of the file; a line each.
+    #[error("{}", .0.join("\n"))]
+    BadInputs(Vec<String>),
+    /// The tools are not those of the file; a line each.
+    #[error("{}", .0.join("\n"))]
+    BadTools(Vec<String>),
+    /// Something that was asked for cannot be.
+    #[error("{0}")]
+    Invalid(String),
+    /// The store cannot take it now. Nothing was acknowledged.
+    #[error("the store cannot take it now")]
+    Unavailable(#[source] BoxError),
+}
+
+impl From<LoadRunError> for RunError {
+    fn from(error: LoadRunError) -> Self {
+        Self::Unavailable(Box::new(error))
+    }
+}
+
+impl From<CommitError> for RunError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::TooLarge(message) => Self::Invalid(message),
+            CommitError::Full(source) | CommitError::Unavailable(source) => {
+                Self::Unavailable(source)
+            }
+            error @ (CommitError::Refused(_)
+            | CommitError::Conflict
+            | CommitError::ClaimTaken { .. }
+            | CommitError::Missing) => Self::Unavailable(Box::new(error)),
+        }
+    }
+}
+
+impl Live {
+    /// The run as it is, and a way to learn of changes.
+    pub(crate) fn watch(&self) -> watch::Receiver<Arc<Run>> {
+        self.changed.subscribe()
+    }
+
+    /// The run as it is.
+    pub(crate) fn run(&self) -> Arc<Run> {
+        Arc::clone(&self.changed.borrow())
+    }
+}
+
+impl Runs {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        Self {
+            store,
+            live: PlainMutex::default(),
+            woken: watch::Sender::new(0),
+        }
+    }
+
+    /// Makes whoever waits for a moment look at the clock.
+    pub(crate) fn wake(&self) {
+        self.woken.send_modify(|count| *count += 1);
+    }
+
+    /// Learns when to look at the clock.
+    pub(super) fn woken(&self) -> watch::Receiver<u64> {
+        self.woken.subscribe()
+    }
+
+    /// A new run, durable before this answers.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        id: RunId,
+        actor: &str,
+        start: Start,
+    ) -> Result<Arc<Live>, RunError> {
+        let at = self.store.time.now();
+        let events = decide(None, Command::Start(Box::new(start)))?;
+        let [event] = events.as_slice() else {
+            return Err(RunRefusal::Start.into());
+        };
+        let run = evolve(None, id, at, event).map_err(|_| RunRefusal::Start)?;
+        let batch = batch(&run, 0, &events, actor, at)?;
+        self.store.append(batch).await?;
+        let live = Arc::new(Live::of(run, 1));
+        self.keep(&live);
+        Ok(live)
+    }
+
+    /// A run to work on, made from its stream where nobody works on it.
+    pub(crate) fn open(&self, id: RunId) -> Result<Arc<Live>, RunError> {
+        // Held while it is made, so that there is one of it.
+        let mut all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live) = all.get(&id).and_then(Weak::upgrade) {
+            return Ok(live);
+        }
+        let loaded = layout::load(self.store.log.as_ref(), id)?;
+        let (run, version) = loaded.ok_or(RunError::NotFound)?;
+        let live = Arc::new(Live::of(run, version));
+        all.retain(|_, other| other.strong_count() != 0);
+        all.insert(id, Arc::downgrade(&live));
+        Ok(live)
+    }
+
+    /// Whether somebody carries the run on.
+    pub(crate) fn is_driven(&self, id: RunId) -> bool {
+        let all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = all.get(&id).and_then(Weak::upgrade);
+        live.is_some_and(|live| live.turn.try_lock().is_err())
+    }
+
+    fn keep(&self, live: &Arc<Live>) {
+        let mut all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, other| other.strong_count() != 0);
+        all.insert(live.id, Arc::downgrade(live));
+    }
+
+    /// Decides one wish and waits until it is durable and known. Answers with the run afterwards.
+    pub(crate) async fn commit(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        actor: &str,
+        command: Command,
+    ) -> Result<Arc<Run>, RunError> {
+        let (runs, live, actor) = (Arc::clone(self), Arc::clone(live), actor.to_owned());
+        // A task of its own: what is durable must also be so in memory, whoever goes away.
+        let task = tokio::spawn(async move {
+            let mut version = live.version.lock().await;
+            let run = live.run();
+            let events = decide(Some(&run), command)?;
+            if events.is_empty() {
+                return Ok(run);
+            }
+            let at = runs.store.time.now();
+            let next = events.iter().try_fold((*run).clone(), |run, event| {
+                evolve(Some(run), live.id, at, event)
+            });
+            let next = next.map_err(RunError::Invalid)?;
+            runs.store
+                .append(batch(&next, *version, &events, &actor, at)?)
+                .await?;
+            *version += events.len() as u64;
+            let shared = Arc::new(next);
+            live.changed.send_replace(Arc::clone(&shared));
+            Ok(shared)
+        });
+        match task.await {
+            Ok(outcome) => outcome,
+            Err(error) => Err(RunError::Unavailable(Box::new(error))),
+        }
+    }
+
+    /// Every run that is not over.
+    pub(crate) fn unfinished(&self) -> Result<Vec<RunId>, RunError> {
+        let mut found = Vec::new();
+        let mut above: Option<Vec<u8>> = None;
+        loop {
+            let range = ScanRange {
+                above: above.as_deref(),
+                ..ScanRange::default()
+            };
+            let log = &self.store.log;
+            let entries = log
+                .scan(layout::OPEN, range, REPLAY_PAGE, Direction::Forward)
+                .map_err(|error| RunError::Unavailable(Box::new(error)))?;
+            let Some((last, _)) = entries.last() else {
+                return Ok(found);
+            };
+            above = Some(last.clone());
+            let ids = entries.into_iter().filter_map(|(key, _)| {
+                let id = key.try_into().ok()?;
+                Some(RunId::from_bytes(id))
+            });
+            found.extend(ids);
+        }
+    }
+}
+
+impl Live {
+    fn of(run: Run, version: Version) -> Self {
+        Self {
+            id: run.id,
+            changed: watch::Sender::new(Arc::new(run)),
+            version: Mutex::new(version),
+            turn: Mutex::new(()),
+        }
+    }
+}
+
+fn batch(
+    run: &Run,
+    expected: Version,
+    events: &[super::event::Event],
+    actor: &str,
+    at: crate::time::Timestamp,
+) -> Result<Batch, RunError> {
+    let too_large = |error: crate::store::codec::CodecError| RunError::Invalid(error.0);
+    let records = events
+        .iter()
+        .map(|event| layout::record(event, actor, at))
+        .collect::<Result<_, _>>()
+        .map_err(too_large)?;
+    let (puts, deletes) = layout::entries(run).map_err(too_large)?;
+    Ok(Batch {
+        streams: vec![StreamAppend {
+            stream: layout::stream_of(run.id),
+            expected,
+            records,
+        }],
+        puts,
+        deletes,
+        ..Batch::default()
+    })
+}

@@ -1,0 +1,304 @@
+//! A run of a skill file: its steps in order, until one does not pass.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, NaiveDate};
+use serde_json::Value;
+
+use super::decide::Command;
+use super::driver::{Driver, Halt};
+use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
+use super::gate::{Approved, gate};
+use super::id::StepPath;
+use super::shell::RunError;
+use super::start::Inputs;
+use super::state::{Run, What};
+use super::step::{Called, StepWish};
+use crate::canon::{CanonicalJson, parse_answer};
+use crate::engine::Engine;
+use crate::skill::{Answer, Secrets, Skill, Step, Vars, schema_digest};
+use crate::time::Timestamp;
+use crate::tool::{Annotations, EffectClass, Registry};
+
+/// What a run of a file starts with.
+pub(super) struct Prepared {
+    pub(super) origin: Origin,
+    pub(super) input: CanonicalJson,
+    pub(super) names: BTreeSet<String>,
+    pub(super) secrets: Secrets,
+}
+
+/// Reads a file and refuses what can be refused before the first step.
+pub(super) fn prepare(
+    engine: &Engine,
+    text: &str,
+    inputs: &Inputs,
+    ignore_manifest: bool,
+) -> Result<Prepared, RunError> {
+    let skill = Skill::parse(text).map_err(RunError::BadSkill)?;
+    let vars = match inputs {
+        Inputs::Texts(texts) => Vars::given(&skill, texts),
+        Inputs::Values(values) => Vars::given_values(&skill, values),
+    };
+    let vars = vars.map_err(|errors| {
+        RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
+    })?;
+    let registry = engine.registry();
+    let mut missing = Vec::new();
+    for step in &skill.steps {
+        if registry.get(&step.tool).is_none() {
+            let near = registry.nearest(&step.tool);
+            let near = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
+            missing.push(format!(
+                "step {}: there is no tool named {}{near}",
+                step.number, step.tool
+            ));
+        }
+    }
+    if !missing.is_empty() {
+        return Err(RunError::BadTools(missing));
+    }
+    if let Some(manifest) = skill.manifest.as_ref().filter(|_| !ignore_manifest) {
+        let lookup = |tool: &crate::skill::ManifestTool| {
+            let tool = registry.get(&tool.name)?;
+            Some(schema_digest(tool.input.as_ref()?.source()))
+        };
+        let mismatches = manifest.check(lookup);
+        if !mismatches.is_empty() {
+            let lines = mismatches.iter().map(ToString::to_string);
+            return Err(RunError::BadTools(lines.collect()));
+        }
+    }
+    let names = skill.inputs.iter().filter(|(_, input)| input.secret);
+    let values = vars.values().clone().into_iter().collect();
+    Ok(Prepared {
+        origin: Origin::Skill {
+            name: skill.name.clone(),
+            text: text.to_owned(),
+            digest: skill.digest(),
+        },
+        input: CanonicalJson::of(&Value::Object(values)),
+        names: names.map(|(name, _)| name.clone()).collect(),
+        secrets: vars.secrets().clone(),
+    })
+}
+
+/// What a repeat of a step does: as the file says, else as the tools file or the tool's name does; and
+/// what should be known about that.
+pub fn effect_of(step: &Step, registry: &Registry) -> (EffectClass, Vec<String>) {
+    let told = step.classified(Annotations::default());
+    let known = registry.get(&step.tool).map(|tool| tool.effect);
+    let usual = known.unwrap_or(told.classified.effect);
+    let Some(own) = step.effect.filter(|own| *own != usual) else {
+        return (usual, Vec::new());
+    };
+    let weaker = if own < usual { ", a weaker class" } else { "" };
+    let note = format!(
+        "effect: {own} in the file overrides {usual}{weaker} ({})",
+        told.classified.reason
+    );
+    (own, vec![note])
+}
+
+/// Makes the steps, from the first that has not passed.
+pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
+    let skill = Skill::parse(text).map_err(RunError::BadSkill)?;
+    let run = driver.run();
+    let mut vars = restore(&run, &skill, &driver.secrets);
+    let today = day(run.created_at);
+    for step in &skill.steps {
+        driver.check_cancel()?;
+        let report = match make(driver, step, &vars, today).await? {
+            None => continue,
+            Some(report) => report,
+        };
+        if let Some(end) = report.outcome.ends() {
+            let why = report.failures.first().cloned().unwrap_or_default();
+            let message = format!("step {}: {why}", step.number);
+            return driver.end(end, null(), Some(message)).await;
+        }
+        for (name, value) in &report.binds {
+            vars.bind(name, value.value());
+        }
+    }
+    driver.end(End::Passed, null(), None).await
+}
+
+/// Makes one step, or finds how it went; none where it was left out.
+async fn make(
+    driver: &Driver,
+    step: &Step,
+    vars: &Vars,
+    today: NaiveDate,
+) -> Result<Option<StepReport>, Halt> {
+    let path = StepPath::number(step.number);
+    let run = driver.run();
+    match run.step(&path).map(|step| &step.what) {
+        Some(What::Skipped { .. }) => return Ok(None),
+        Some(What::Made(made)) => {
+            if let Some(report) = made.settled() {
+                return Ok(Some(report.clone()));
+            }
+        }
+        None => {}
+    }
+    let engine = driver.engine()?;
+    let (effect, notes) = effect_of(step, engine.registry());
+    drop(engine);
+    let mut failures = Vec::new();
+    match step.when.as_ref().map(|when| (when, when.holds(vars))) {
+        None | Some((_, Ok(true))) => {}
+        Some((when, Ok(false))) => {
+            let command = Command::SkipStep {
+                path,
+                title: step.title.clone(),
+                reason: format!("its condition does not hold: {}", when.text()),
+            };
+            driver.commit(command).await?;
+            return Ok(None);
+        }
+        Some((_, Err(why))) => failures.push(format!("when: {why}")),
+    }
+    let args = match step.fill(vars, today) {
+        Ok(filled) => filled.args,
+        Err(errors) => {
+            failures.extend(errors.iter().map(ToString::to_string));
+            step.args.clone()
+        }
+    };
+    let approved = match step.approved() {
+        None => Approved::NotSaid,
+        Some(true) => Approved::ThisCall,
+        Some(false) => Approved::AnotherCall,
+    };
+    let wish = StepWish {
+        path,
+        call: StepCall {
+            number: 1,
+            title: step.title.clone(),
+            intent: Some(step.intent.clone()),
+            tool: step.tool.clone(),
+            args: CanonicalJson::of(&args),
+            effect,
+            verdict: gate(effect, approved, run.flags),
+            notes: notes.clone(),
+        },
+        timeout: step.timeout,
+        retries: step.retry,
+    };
+    let made = match driver.begin_step(&wish).await? {
+        Err(report) => return Ok(Some(report)),
+        Ok(made) => made,
+    };
+    let mut report = if failures.is_empty() {
+        let called = driver.make(&wish, &made).await?;
+        judge(step, &called, &driver.secrets)
+    } else {
+        unsent(failures)
+    };
+    report.notes = notes;
+    driver.end_step(&wish.path, report.clone()).await?;
+    Ok(Some(report))
+}
+
+/// The report of a step of which nothing was sent.
+fn unsent(failures: Vec<String>) -> StepReport {
+    StepReport {
+        outcome: StepOutcome::Failed,
+        failures,
+        action: None,
+        attempts: 0,
+        http_status: None,
+        answer: null(),
+        asserts: Vec::new(),
+        binds: std::collections::BTreeMap::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// Looks at an answer: every assertion and every bind, whatever the others say.
+///
+/// Whether a status is good is for the step to say; where it says nothing, one outside 200 to 299 is
+/// not.
+fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
+    let mut report = called.report();
+    let has_answer = match called.outcome {
+        StepOutcome::Passed => true,
+        StepOutcome::Failed => called.http_status.is_some(),
+        StepOutcome::Withheld
+        | StepOutcome::Rejected
+        | StepOutcome::Expired
+        | StepOutcome::ReplanRequired
+        | StepOutcome::Cancelled
+        | StepOutcome::Refused
+        | StepOutcome::SettledNotDone => false,
+    };
+    if !has_answer {
+        return report;
+    }
+    let text = match (&called.text, &called.answer) {
+        (Some(text), _) | (None, Value::String(text)) => text.clone(),
+        (None, answer) => CanonicalJson::of(answer).as_str().to_owned(),
+    };
+    let json = match &called.text {
+        Some(text) => parse_answer(text.as_bytes()).ok(),
+        None => Some(called.answer.clone()),
+    };
+    let answer = Answer {
+        status: called.http_status,
+        text: &text,
+        json: json.as_ref(),
+    };
+    if step.asserts.iter().any(|assert| assert.text().starts_with("status")) {
+        report.failures.clear();
+        report.outcome = StepOutcome::Passed;
+    }
+    for assert in &step.asserts {
+        let verdict = assert.check(&answer);
+        let seen = secrets.hide(&verdict.seen);
+        if !verdict.passed {
+            report.failures.push(format!("{}: {seen}", verdict.text));
+        }
+        report.asserts.push(Assert {
+            text: verdict.text,
+            passed: verdict.passed,
+            seen: (!verdict.passed).then_some(seen),
+        });
+    }
+    for bind in &step.binds {
+        match bind.take(&answer) {
+            Ok(value) => {
+                let value = CanonicalJson::of(&secrets.hide_in(&value));
+                report.binds.insert(bind.name.clone(), value);
+            }
+            Err(why) => report.failures.push(format!("{}: {why}", bind.text())),
+        }
+    }
+    if !report.failures.is_empty() {
+        report.outcome = StepOutcome::Failed;
+    }
+    report
+}
+
+/// The variables as they were when the run stopped.
+fn restore(run: &Run, skill: &Skill, secrets: &Secrets) -> Vars {
+    let mut vars = Vars::stored(skill, &run.start.input.value(), secrets.clone());
+    for step in &run.steps {
+        let report = step.made().and_then(|made| made.settled());
+        for (name, value) in report.iter().flat_map(|report| &report.binds) {
+            vars.bind(name, value.value());
+        }
+    }
+    vars
+}
+
+/// The day of a moment, in UTC.
+fn day(at: Timestamp) -> NaiveDate {
+    DateTime::from_timestamp_millis(at.0)
+        .unwrap_or(DateTime::UNIX_EPOCH)
+        .date_naive()
+}
+
+fn null() -> CanonicalJson {
+    CanonicalJson::of(&Value::Null)
+}

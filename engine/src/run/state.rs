@@ -1,0 +1,411 @@
+//! What a run is, as its events say.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::event::{
+    End, Event, Flags, Heal, Note, Origin, Start, StepCall, StepOutcome, StepReport, Waiting,
+};
+use super::id::{RunId, StepPath, StepTry};
+use crate::action::ActionId;
+use crate::canon::CanonicalJson;
+use crate::time::Timestamp;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// How it began.
+    pub start: Arc<Start>,
+    /// What it is allowed now: as at the start, or as at the last resumption.
+    pub flags: Flags,
+    /// Its steps, in the order in which they began.
+    pub steps: Vec<Arc<Step>>,
+    /// What code learned, by the place where.
+    pub notes: BTreeMap<StepPath, Vec<Note>>,
+    /// The events that it was sent, by name, in order.
+    pub signals: BTreeMap<String, Vec<CanonicalJson>>,
+    /// What a model changed.
+    pub heals: Vec<(StepPath, Heal)>,
+    /// Whether somebody wants it to end, and why.
+    pub cancel: Option<Option<String>>,
+    /// How it ended; none while it goes on.
+    pub ended: Option<Ended>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When something last happened.
+    pub updated_at: Timestamp,
+    /// How many events it has.
+    pub events: u64,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub end: End,
+    /// What it answers.
+    pub output: CanonicalJson,
+    /// Why, where it did not pass.
+    pub message: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where it stands.
+    pub path: StepPath,
+    /// What it is.
+    pub what: What,
+}
+
+/// What is known of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It was left out.
+    Skipped {
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: String,
+    },
+    /// It was, or is being, made.
+    Made(Box<Made>),
+}
+
+/// A step that began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What it calls.
+    pub call: StepCall,
+    /// When this try began.
+    pub started_at: Timestamp,
+    /// What it waits for.
+    pub waiting: Option<(ActionId, Waiting)>,
+    /// How it ended, and when.
+    pub ended: Option<(Timestamp, StepReport)>,
+    /// Whether it is to be tried once more: it did not pass, and the run was resumed.
+    pub again: bool,
+}
+
+/// Where a run stands, on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunStatus {
+    /// It goes on.
+    Running,
+    /// A step of it waits for people, a worker, or the end of a doubt; or code waits for an event.
+    Waiting,
+    /// It ended well.
+    Passed,
+    /// A step failed or was withheld.
+    Failed,
+    /// A person rejected a step.
+    Rejected,
+    /// Nobody decided on a step in time.
+    Expired,
+    /// The world moved before a step.
+    ReplanRequired,
+    /// Somebody called it off.
+    Cancelled,
+    /// The code is not the one that the history was made by.
+    Diverged,
+    /// It goes on as another run.
+    Continued,
+}
+
+impl RunStatus {
+    /// Every status.
+    pub const ALL: [Self; 10] = [
+        Self::Running,
+        Self::Waiting,
+        Self::Passed,
+        Self::Failed,
+        Self::Rejected,
+        Self::Expired,
+        Self::ReplanRequired,
+        Self::Cancelled,
+        Self::Diverged,
+        Self::Continued,
+    ];
+
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::ReplanRequired => "replan_required",
+            Self::Cancelled => "cancelled",
+            Self::Diverged => "diverged",
+            Self::Continued => "continued",
+        }
+    }
+
+    /// The status of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether it is over.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Running | Self::Waiting => false,
+            Self::Passed
+            | Self::Failed
+            | Self::Rejected
+            | Self::Expired
+            | Self::ReplanRequired
+            | Self::Cancelled
+            | Self::Diverged
+            | Self::Continued => true,
+        }
+    }
+}
+
+impl Run {
+    /// Where it stands.
+    pub fn status(&self) -> RunStatus {
+        if let Some(ended) = &self.ended {
+            return match ended.end {
+                End::Passed => RunStatus::Passed,
+                End::Failed => RunStatus::Failed,
+                End::Rejected => RunStatus::Rejected,
+                End::Expired => RunStatus::Expired,
+                End::ReplanRequired => RunStatus::ReplanRequired,
+                End::Cancelled => RunStatus::Cancelled,
+                End::Diverged => RunStatus::Diverged,
+                End::Continued(_) => RunStatus::Continued,
+            };
+        }
+        let mut open = self.steps.iter().filter_map(|step| step.open()).peekable();
+        let calls_wait = open.peek().is_some() && open.all(|made| made.waiting.is_some());
+        let code_waits = || {
+            self.notes.values().any(|notes| match notes.last() {
+                Some(Note::Sleep { .. } | Note::WaitFor { .. }) => true,
+                Some(Note::Now(_) | Note::Random(_) | Note::Received { .. } | Note::Woke)
+                | None => false,
+            })
+        };
+        if calls_wait || (self.steps.iter().all(|step| step.open().is_none()) && code_waits()) {
+            RunStatus::Waiting
+        } else {
+            RunStatus::Running
+        }
+    }
+
+    /// The step at a path.
+    pub fn step(&self, path: &StepPath) -> Option<&Step> {
+        // The step that is asked for is nearly always one of the last.
+        let step = self.steps.iter().rev().find(|step| step.path == *path)?;
+        Some(step)
+    }
+
+    fn step_mut(&mut self, path: &StepPath) -> Option<&mut Step> {
+        let step = self.steps.iter_mut().rev().find(|step| step.path == *path)?;
+        Some(Arc::make_mut(step))
+    }
+
+    /// How many events of that name its code has got.
+    pub(super) fn received(&self, name: &str) -> usize {
+        let notes = self.notes.values().flatten();
+        let is_of = |note: &&Note| match note {
+            Note::Received { name: other, .. } => other == name,
+            Note::Now(_)
+            | Note::Random(_)
+            | Note::Sleep { .. }
+            | Note::WaitFor { .. }
+            | Note::Woke => false,
+        };
+        notes.filter(is_of).count()
+    }
+
+    /// The try of a step that is under way or was made last.
+    pub fn try_of(&self, path: &StepPath) -> Option<StepTry> {
+        let made = self.step(path)?.made()?;
+        Some(StepTry {
+            run: self.id,
+            path: path.clone(),
+            number: made.call.number,
+        })
+    }
+
+    /// Whether what an action says of its run and step is true: see [`StepTry::made`].
+    pub fn is_action_of(&self, path: &StepPath, action: ActionId) -> bool {
+        let last = self.try_of(path).map_or(0, |last| last.number);
+        (1..=last).any(|number| {
+            let attempt = StepTry {
+                run: self.id,
+                path: path.clone(),
+                number,
+            };
+            attempt.made(action)
+        })
+    }
+}
+
+impl Step {
+    /// The step, where it began.
+    pub fn made(&self) -> Option<&Made> {
+        match &self.what {
+            What::Made(made) => Some(made),
+            What::Skipped { .. } => None,
+        }
+    }
+
+    /// The step, where it is under way.
+    pub fn open(&self) -> Option<&Made> {
+        self.made().filter(|made| made.ended.is_none())
+    }
+
+    /// What it is called for people.
+    pub fn title(&self) -> &str {
+        match &self.what {
+            What::Skipped { title, .. } => title,
+            What::Made(made) => &made.call.title,
+        }
+    }
+}
+
+impl Made {
+    /// How it ended, where it need not be tried once more.
+    pub fn settled(&self) -> Option<&StepReport> {
+        let (_, report) = self.ended.as_ref()?;
+        (!self.again).then_some(report)
+    }
+}
+
+/// What follows a sequence of events: none before [`Event::Started`].
+///
+/// Fails with words where the events cannot be in this order, which no log of this program holds.
+pub fn evolve(
+    state: Option<Run>,
+    id: RunId,
+    at: Timestamp,
+    event: &Event,
+) -> Result<Run, String> {
+    let mut run = match (state, event) {
+        (None, Event::Started(start)) => {
+            return Ok(Run {
+                id,
+                flags: start.flags,
+                start: Arc::new((**start).clone()),
+                steps: Vec::new(),
+                notes: BTreeMap::new(),
+                signals: BTreeMap::new(),
+                heals: Vec::new(),
+                cancel: None,
+                ended: None,
+                created_at: at,
+                updated_at: at,
+                events: 1,
+            });
+        }
+        (Some(run), _) => run,
+        (None, _) => return Err(format!("{} before run.started", event.kind())),
+    };
+    run.updated_at = at;
+    run.events += 1;
+    match event {
+        Event::Started(_) => return Err("it started twice".to_owned()),
+        Event::StepStarted { path, call } => run.begin(path, call, at),
+        Event::StepWaiting { path, action, why } => {
+            run.open(path)?.waiting = Some((*action, *why));
+        }
+        Event::StepEnded { path, report } => {
+            let made = run.open(path)?;
+            made.ended = Some((at, (**report).clone()));
+            made.waiting = None;
+        }
+        Event::StepSkipped {
+            path,
+            title,
+            reason,
+        } => run.steps.push(Arc::new(Step {
+            path: path.clone(),
+            what: What::Skipped {
+                title: title.clone(),
+                reason: reason.clone(),
+            },
+        })),
+        Event::Noted { path, note } => {
+            let notes = run.notes.entry(path.clone()).or_default();
+            notes.push(note.clone());
+        }
+        Event::Signalled { name, data } => {
+            let sent = run.signals.entry(name.clone()).or_default();
+            sent.push(data.clone());
+        }
+        Event::Healed { path, heal } => run.heals.push((path.clone(), heal.clone())),
+        Event::CancelRequested { reason } => run.cancel = Some(reason.clone()),
+        Event::Resumed { flags } => run.resume(*flags),
+        Event::Ended {
+            end,
+            output,
+            message,
+        } => {
+            run.ended = Some(Ended {
+                end: end.clone(),
+                output: output.clone(),
+                message: message.clone(),
+                at,
+            });
+        }
+    }
+    Ok(run)
+}
+
+impl Run {
+    fn begin(&mut self, path: &StepPath, call: &StepCall, at: Timestamp) {
+        let made = What::Made(Box::new(Made {
+            call: call.clone(),
+            started_at: at,
+            waiting: None,
+            ended: None,
+            again: false,
+        }));
+        match self.step_mut(path) {
+            Some(step) => step.what = made,
+            None => self.steps.push(Arc::new(Step {
+                path: path.clone(),
+                what: made,
+            })),
+        }
+    }
+
+    fn open(&mut self, path: &StepPath) -> Result<&mut Made, String> {
+        match self.step_mut(path).map(|step| &mut step.what) {
+            Some(What::Made(made)) if made.ended.is_none() => Ok(made),
+            Some(What::Made(_) | What::Skipped { .. }) | None => {
+                Err(format!("the step {path} is not under way"))
+            }
+        }
+    }
+
+    /// What did not pass is tried again; what passed stays.
+    fn resume(&mut self, flags: Flags) {
+        self.flags = flags;
+        self.ended = None;
+        self.cancel = None;
+        for step in &mut self.steps {
+            if let What::Made(made) = &mut Arc::make_mut(step).what
+                && let Some((_, report)) = &made.ended
+            {
+                made.again = report.outcome != StepOutcome::Passed;
+            }
+        }
+    }
+
+    /// Whether it carries out a skill file.
+    pub fn is_skill(&self) -> bool {
+        match self.start.origin {
+            Origin::Skill { .. } => true,
+            Origin::Code { .. } => false,
+        }
+    }
+}
