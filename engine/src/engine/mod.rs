@@ -51,9 +51,9 @@ pub use runs::{
     Resumption, RunPage, RunQuery, SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES,
 };
 pub use types::{
-    ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery, OpenError,
-    Options, Page, Paused, RequestKey, RunOptions, Submission, SubmitError, Submitted, Versioned,
-    WebhookOptions,
+    ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery,
+    OpenError, Options, Page, Paused, RequestKey, RunOptions, Submission, SubmitError, Submitted,
+    Versioned, WebhookOptions,
 };
 pub use work::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
 

@@ -16,8 +16,7 @@ use crate::run::code::Workflows;
 use crate::run::layout::{self, LoadRunError};
 use crate::run::shell::Runs;
 use crate::run::{
-    Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive,
-    prepare,
+    Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive, prepare,
 };
 use crate::scheduler::Work;
 use crate::skill::{Secrets, Skill, Vars};
@@ -386,4 +385,3 @@ fn check_reason(reason: Option<&str>) -> Result<(), RunError> {
         Some(_) | None => Ok(()),
     }
 }
-

@@ -59,7 +59,9 @@ pub(crate) fn describe(record: &Record) -> Option<Value> {
 
 fn origin(origin: &Origin) -> Value {
     match origin {
-        Origin::Skill { name, digest, .. } => json!({ "skill": name, "digest": digest.to_string() }),
+        Origin::Skill { name, digest, .. } => {
+            json!({ "skill": name, "digest": digest.to_string() })
+        }
         Origin::Code { name, version } => json!({ "workflow": name, "version": version }),
     }
 }

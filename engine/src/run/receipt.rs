@@ -234,7 +234,11 @@ fn steps(run: &Run, now: Timestamp) -> Vec<StepReceipt> {
                 Some(_) => vec!["the run ended before it".to_owned()],
                 None => Vec::new(),
             };
-            let outcome = if run.ended.is_some() { SKIPPED } else { "pending" };
+            let outcome = if run.ended.is_some() {
+                SKIPPED
+            } else {
+                "pending"
+            };
             found.push(StepReceipt {
                 intent: Some(step.intent.clone()),
                 tool: Some(step.tool.clone()),

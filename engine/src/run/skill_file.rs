@@ -249,7 +249,11 @@ fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
         text: &text,
         json: json.as_ref(),
     };
-    if step.asserts.iter().any(|assert| assert.text().starts_with("status")) {
+    if step
+        .asserts
+        .iter()
+        .any(|assert| assert.text().starts_with("status"))
+    {
         report.failures.clear();
         report.outcome = StepOutcome::Passed;
     }

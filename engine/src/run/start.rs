@@ -123,7 +123,8 @@ async fn settle(driver: &Driver, went: Result<(), Halt>) -> Result<(), Halt> {
             driver.end(End::Cancelled, null, reason).await
         }
         Err(Halt::Run(RunError::Refused(RunRefusal::Diverged(difference)))) => {
-            let message = format!("the code is not the one that the history was made by: {difference}");
+            let message =
+                format!("the code is not the one that the history was made by: {difference}");
             driver.end(End::Diverged, null, Some(message)).await
         }
         Err(Halt::Run(RunError::Refused(refusal @ RunRefusal::Full))) => {

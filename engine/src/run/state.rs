@@ -207,7 +207,11 @@ impl Run {
     }
 
     fn step_mut(&mut self, path: &StepPath) -> Option<&mut Step> {
-        let step = self.steps.iter_mut().rev().find(|step| step.path == *path)?;
+        let step = self
+            .steps
+            .iter_mut()
+            .rev()
+            .find(|step| step.path == *path)?;
         Some(Arc::make_mut(step))
     }
 
@@ -283,12 +287,7 @@ impl Made {
 /// What follows a sequence of events: none before [`Event::Started`].
 ///
 /// Fails with words where the events cannot be in this order, which no log of this program holds.
-pub fn evolve(
-    state: Option<Run>,
-    id: RunId,
-    at: Timestamp,
-    event: &Event,
-) -> Result<Run, String> {
+pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Result<Run, String> {
     let mut run = match (state, event) {
         (None, Event::Started(start)) => {
             return Ok(Run {

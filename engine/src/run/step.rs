@@ -170,9 +170,7 @@ impl Driver {
                 "the secret input {first} cannot be given to a worker, which reads its arguments from the log"
             ));
         }
-        let unknown = secrets
-            .iter()
-            .find(|name| !self.secrets.has(name))?;
+        let unknown = secrets.iter().find(|name| !self.secrets.has(name))?;
         Some(format!(
             "the secret input {unknown} is not known to this process; resume the run with it"
         ))
@@ -222,11 +220,7 @@ impl Driver {
     }
 
     /// Offers the call to the engine until it is taken on or refused.
-    async fn submit(
-        &self,
-        made: &Made,
-        step: &AsStep,
-    ) -> Result<Result<Submitted, Called>, Halt> {
+    async fn submit(&self, made: &Made, step: &AsStep) -> Result<Result<Submitted, Called>, Halt> {
         loop {
             self.check_cancel()?;
             let engine = self.engine()?;
@@ -406,9 +400,7 @@ fn called_of(action: &Action) -> Called {
             let reason = reason.as_deref().unwrap_or("no reason was given");
             rejected(StepOutcome::Cancelled, "called off", reason)
         }
-        Phase::Refused(refused) => {
-            rejected(StepOutcome::Refused, &refused.code, &refused.message)
-        }
+        Phase::Refused(refused) => rejected(StepOutcome::Refused, &refused.code, &refused.message),
         Phase::ReplanRequired { message } => {
             let message = Some(message.clone());
             (StepOutcome::ReplanRequired, message, Value::Null)

@@ -10,8 +10,8 @@ use super::index::{self, Entries};
 use super::{LoadError, commit};
 use crate::action::{Action, ActionId, evolve};
 use crate::engine::{OpenError, Versioned};
-use crate::run::layout::{self as run, LoadRunError};
 use crate::run::RunId;
+use crate::run::layout::{self as run, LoadRunError};
 use crate::webhook;
 
 const PAGE: usize = 512;

@@ -197,7 +197,10 @@ mod tests {
             timeout: Duration::from_secs(1),
         };
         fill_request(&mut outgoing, &secrets()).expect("it fits");
-        assert_eq!(outgoing.url, "https://shop.example/x?a=a%22b%26c&b=a%22b%26c");
+        assert_eq!(
+            outgoing.url,
+            "https://shop.example/x?a=a%22b%26c&b=a%22b%26c"
+        );
         assert_eq!(outgoing.headers.len(), 1, "only what is no secret");
         assert_eq!(outgoing.secret_headers[0].1.expose(), "Bearer a\"b&c");
         let body = outgoing.body.expect("a body");
@@ -221,7 +224,10 @@ mod tests {
                 body: Body::Whole(b"{ \"a\": 1 }".to_vec()),
             },
         );
-        assert_eq!(beside.heard().and_then(|heard| heard.text), Some("{ \"a\": 1 }".to_owned()));
+        assert_eq!(
+            beside.heard().and_then(|heard| heard.text),
+            Some("{ \"a\": 1 }".to_owned())
+        );
         drop(beside);
         assert!(!asides.secrets(id).has("pin"));
     }

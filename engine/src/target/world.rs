@@ -41,11 +41,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(
-        target: Arc<dyn Target>,
-        requests: Arc<dyn Target>,
-        locals: Locals,
-    ) -> Self {
+    pub(crate) fn new(target: Arc<dyn Target>, requests: Arc<dyn Target>, locals: Locals) -> Self {
         Self {
             target,
             requests,
@@ -298,8 +294,8 @@ async fn call_once(
         drop(target.call(outgoing.clone()).await);
     }
     let seen = tokio::time::timeout_at(until + GRACE, target.call(outgoing)).await;
-    let seen = seen
-        .unwrap_or_else(|_| Err(CallError::Unknown("there was no answer in time".to_owned())));
+    let seen =
+        seen.unwrap_or_else(|_| Err(CallError::Unknown("there was no answer in time".to_owned())));
     secrets.hide(seen)
 }
 

@@ -22,7 +22,11 @@ use crate::limits::{HEADER_BYTES_MAX, URL_BYTES_MAX};
 const TOOLS: [(&str, &str, &str); 7] = [
     ("http.get", "GET", "Reads from a URL"),
     ("http.head", "HEAD", "Asks whether a URL is there"),
-    ("http.options", "OPTIONS", "Asks what can be done with a URL"),
+    (
+        "http.options",
+        "OPTIONS",
+        "Asks what can be done with a URL",
+    ),
     ("http.post", "POST", "Sends to a URL"),
     ("http.put", "PUT", "Puts something at a URL"),
     ("http.patch", "PATCH", "Changes a part of what is at a URL"),
@@ -64,7 +68,11 @@ fn file() -> Value {
         if has_body && let Some(properties) = properties.as_object_mut() {
             properties.insert("body".to_owned(), json!({}));
         }
-        let class = if has_body { "write-once-checkable" } else { "idempotent" };
+        let class = if has_body {
+            "write-once-checkable"
+        } else {
+            "idempotent"
+        };
         let summary = format!("{method} {{url}}");
         let input = json!({
             "type": "object", "required": ["url"], "properties": properties,
@@ -103,7 +111,9 @@ pub(super) fn render(
         percent(&mut url, name, unreserved);
         url.push('=');
         // The hole of a secret stays as it is until the call.
-        percent(&mut url, &value, |byte| unreserved(byte) || matches!(byte, b'{' | b'}'));
+        percent(&mut url, &value, |byte| {
+            unreserved(byte) || matches!(byte, b'{' | b'}')
+        });
         separator = '&';
     }
     origin(&url).map_err(|message| wrong("/url", message))?;
@@ -152,10 +162,14 @@ fn check_header(name: &str, value: &str) -> Result<(), String> {
         return Err(format!("the header {name} is written by the engine"));
     }
     if HEADER_BYTES_MAX < value.len() {
-        return Err(format!("the header {name} is longer than {HEADER_BYTES_MAX} bytes"));
+        return Err(format!(
+            "the header {name} is longer than {HEADER_BYTES_MAX} bytes"
+        ));
     }
     if !value.bytes().all(|byte| matches!(byte, b' '..=b'~')) || value.trim() != value {
-        return Err(format!("the header {name} has characters that a header cannot carry"));
+        return Err(format!(
+            "the header {name} has characters that a header cannot carry"
+        ));
     }
     Ok(())
 }
@@ -177,7 +191,8 @@ pub(crate) fn origin(url: &str) -> Result<Origin, String> {
     let sample = url.replace("{{", "").replace("}}", "");
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
     if authority.contains('{') || !sample.bytes().all(plain) {
-        let message = "the URL has spaces, quotes, or other letters than ASCII; percent-encode them";
+        let message =
+            "the URL has spaces, quotes, or other letters than ASCII; percent-encode them";
         return Err(message.to_owned());
     }
     let uri: ::http::Uri = sample

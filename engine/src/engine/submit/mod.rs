@@ -98,7 +98,8 @@ impl Engine {
         // With the state, where the key is made from it.
         let keys = Keys::of(by, &draft);
         let at = store.time.now();
-        let requirement = (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
+        let requirement =
+            (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
         let deadline = requirement.as_ref().map(|asked| asked.deadline);
         bounds::check_not_before(draft.not_before, deadline, at)?;
         let command = Command::Submit {
@@ -217,7 +218,13 @@ impl Engine {
         let world = &self.inner.work.world;
         let begun = self.now();
         let outcome = world
-            .call_idempotent(draft.tool, request, etag, &draft.args, (draft.id, draft.timeout()))
+            .call_idempotent(
+                draft.tool,
+                request,
+                etag,
+                &draft.args,
+                (draft.id, draft.timeout()),
+            )
             .await;
         super::observe::execution(draft.tool.class, &outcome, self.now().since(begun));
         let (status, http_status, result) = match outcome {

@@ -136,7 +136,11 @@ impl Context {
             }
         };
         let name: String = name.chars().map(plain).take(40).collect();
-        let name = if name.is_empty() { "branch".to_owned() } else { name };
+        let name = if name.is_empty() {
+            "branch".to_owned()
+        } else {
+            name
+        };
         let mut names = self.branches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut unique = name.clone();
         let mut number = 2;
@@ -325,11 +329,7 @@ async fn random(shared: &Shared, path: Result<StepPath, Halt>) -> Result<[u8; 16
     Ok(bytes)
 }
 
-async fn sleep(
-    shared: &Shared,
-    path: Result<StepPath, Halt>,
-    time: Duration,
-) -> Result<(), Halt> {
+async fn sleep(shared: &Shared, path: Result<StepPath, Halt>, time: Duration) -> Result<(), Halt> {
     let (driver, path) = (&shared.driver, path?);
     let until = match first(&driver.run(), &path)? {
         Some(Note::Sleep { until }) => until,
@@ -391,7 +391,12 @@ async fn wait_for(
         if after.await?.events != run.events {
             continue;
         }
-        let moved = async { changed.wait_for(|now| now.events != run.events).await.is_ok() };
+        let moved = async {
+            changed
+                .wait_for(|now| now.events != run.events)
+                .await
+                .is_ok()
+        };
         tokio::select! {
             moved = moved => {
                 if !moved {

@@ -45,7 +45,9 @@ pub(super) fn prepare(
     input: &Value,
 ) -> Result<Prepared, RunError> {
     let workflows = engine.workflows();
-    let version = workflows.resolve(&name, version).map_err(RunError::Invalid)?;
+    let version = workflows
+        .resolve(&name, version)
+        .map_err(RunError::Invalid)?;
     let input = CanonicalJson::of(input);
     if JSON_BYTES_MAX < input.as_str().len() {
         return Err(RunError::Invalid(format!(
@@ -99,7 +101,8 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
         Ok(output) => {
             let output = CanonicalJson::of(&output);
             if JSON_BYTES_MAX < output.as_str().len() {
-                let message = format!("what the code answers is longer than {JSON_BYTES_MAX} bytes");
+                let message =
+                    format!("what the code answers is longer than {JSON_BYTES_MAX} bytes");
                 return driver.end(End::Failed, null(), Some(message)).await;
             }
             driver.end(End::Passed, output, None).await
@@ -121,7 +124,8 @@ async fn continue_as_new(driver: &Driver, name: &str, input: Value) -> Result<()
     let at = moment_of_the_change(driver).await?;
     let next = RunId::following(driver.live.id, at);
     let engine = driver.engine()?;
-    let end = |message: String| driver.end(End::Failed, CanonicalJson::of(&Value::Null), Some(message));
+    let end =
+        |message: String| driver.end(End::Failed, CanonicalJson::of(&Value::Null), Some(message));
     let Some(by) = driver.principal(&engine) else {
         return end("the credential that started the run works no longer".to_owned()).await;
     };
