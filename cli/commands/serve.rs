@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use holdpoint_engine::engine::{Engine, OpenError, Options, WebhookOptions};
+use holdpoint_engine::engine::{Engine, OpenError, Options, RunOptions, WebhookOptions};
 use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::Registry;
 use holdpoint_engine::webhook::SigningKey;
@@ -127,6 +127,10 @@ async fn serve(
             key: signing_key(&settings.data.value),
             public_url: Some(url.clone()),
             notifier: None,
+        },
+        runs: RunOptions {
+            resume: true,
+            ..RunOptions::default()
         },
         ..settings.engine()
     };

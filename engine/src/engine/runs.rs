@@ -14,7 +14,6 @@ use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
 use crate::run::code::Workflows;
 use crate::run::layout::{self, LoadRunError};
-use crate::run::shell::Runs;
 use crate::run::{
     Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive, prepare,
 };
@@ -319,11 +318,6 @@ impl Engine {
     /// What executing needs.
     pub(crate) fn work(&self) -> &Work {
         &self.inner.work
-    }
-
-    /// The runs.
-    pub(crate) fn all_runs(&self) -> &Arc<Runs> {
-        &self.inner.runs
     }
 }
 
