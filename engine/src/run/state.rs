@@ -386,11 +386,15 @@ impl Run {
         }
     }
 
-    /// What did not pass is tried again; what passed stays.
+    /// What did not pass in a file is tried again; what passed stays. Code has seen what failed and has
+    /// gone on from there, so its history stays as it is.
     fn resume(&mut self, flags: Flags) {
         self.flags = flags;
         self.ended = None;
         self.cancel = None;
+        if !self.is_skill() {
+            return;
+        }
         for step in &mut self.steps {
             if let What::Made(made) = &mut Arc::make_mut(step).what
                 && let Some((_, report)) = &made.ended
