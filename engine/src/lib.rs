@@ -21,6 +21,7 @@ pub mod identity;
 pub mod incarnation;
 pub mod limits;
 pub mod run;
+pub mod schedule;
 mod scheduler;
 pub mod skill;
 mod store;

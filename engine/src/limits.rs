@@ -307,3 +307,9 @@ pub const SIGNAL_NAME_BYTES_MAX: usize = 128;
 
 /// The most events of one name that a run is sent.
 pub const RUN_SIGNALS_MAX: usize = 1000;
+
+/// The longest cron pattern, in bytes.
+pub const CRON_BYTES_MAX: usize = 256;
+
+/// The most schedules: all of them are in memory.
+pub const SCHEDULES_MAX: usize = 1000;

@@ -10,6 +10,7 @@ use crate::action::{ActionId, describe};
 use crate::identity::{self, Principal};
 use crate::incarnation;
 use crate::run;
+use crate::schedule;
 use crate::store::{codec, pause};
 use crate::time::Timestamp;
 use crate::webhook;
@@ -150,6 +151,7 @@ fn entry(record: Record) -> Result<HistoryEntry, ActError> {
             .or_else(|| pause::describe(&record))
             .or_else(|| webhook::describe(&record))
             .or_else(|| run::describe::describe(&record))
+            .or_else(|| schedule::shell::describe(&record))
             .unwrap_or(Value::Null),
     };
     Ok(HistoryEntry {

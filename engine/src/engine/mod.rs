@@ -16,6 +16,7 @@ pub(crate) mod observe;
 mod pause;
 mod query;
 mod runs;
+mod schedules;
 pub(crate) mod submit;
 mod types;
 mod webhooks;
@@ -35,6 +36,7 @@ use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
 use crate::run::code::Workflows;
 use crate::run::shell::Runs;
+use crate::schedule::shell::Schedules;
 use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
 use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
 use crate::target::{HttpTarget, World};
@@ -50,6 +52,7 @@ pub(crate) use runs::WeakEngine;
 pub use runs::{
     Resumption, RunPage, RunQuery, SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES,
 };
+pub use schedules::{NewSchedule, Upcoming};
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery,
     OpenError, Options, Page, Paused, RequestKey, RunOptions, Submission, SubmitError, Submitted,
@@ -83,6 +86,7 @@ struct Inner {
     sender: Arc<Sender>,
     deliverer: Mutex<Option<JoinHandle<()>>>,
     runs: Arc<Runs>,
+    schedules: Arc<Schedules>,
     workflows: Workflows,
     /// What carries runs on.
     drivers: TaskTracker,
@@ -197,6 +201,8 @@ impl Engine {
         });
         let deliverer = has_key.then(|| tokio::spawn(Deliverer::new(Arc::clone(&sender)).run()));
         let all_runs = Arc::new(Runs::new(Arc::clone(&store)));
+        let schedules = Schedules::load(Arc::clone(&store));
+        let schedules = schedules.map_err(|error| OpenError::Store(Box::new(error)))?;
         let inner = Inner {
             store,
             work,
@@ -208,6 +214,7 @@ impl Engine {
             sender,
             deliverer: Mutex::new(deliverer),
             runs: all_runs,
+            schedules: Arc::new(schedules),
             workflows: runs.workflows,
             drivers: TaskTracker::new(),
         };
@@ -218,6 +225,7 @@ impl Engine {
             engine
                 .resume_unattended()
                 .map_err(|error| OpenError::Store(Box::new(error)))?;
+            engine.start_clock();
         }
         Ok(engine)
     }
@@ -257,6 +265,7 @@ impl Engine {
         self.inner.store.board.wake_all();
         self.inner.sender.hooks.wake();
         self.inner.runs.wake();
+        self.inner.schedules.wake();
     }
 
     /// Stops taking, finishes or parks what is on its way, and flushes.

@@ -17,6 +17,7 @@ use crate::run::layout::{self, LoadRunError};
 use crate::run::{
     Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive, prepare,
 };
+use crate::schedule;
 use crate::scheduler::Work;
 use crate::skill::{Secrets, Skill, Vars};
 
@@ -81,20 +82,40 @@ impl Engine {
     ///
     /// Needs the role of requester, or a key with the scopes that [`SCOPE_RUNS`] and the others name.
     pub async fn start_run(&self, by: &Principal, new: NewRun) -> Result<Arc<Run>, RunError> {
-        may_start(by, new.flags)?;
-        let store = &self.inner.store;
-        let stopped = |error| RunError::Unavailable(Box::new(error));
-        store.stop.may_begin().map_err(stopped)?;
-        let (start, secrets) = prepare(self, by, new)?;
-        let at = store.time.now();
         let mut random = [0; 10];
         let filled = self.inner.entropy.fill(&mut random);
         filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
-        let id = RunId::new(at, random);
+        let id = RunId::new(self.now(), random);
+        self.start_run_as(by, new, id).await
+    }
+
+    /// The same under an id that was chosen before: a run that is there already is answered as it is.
+    pub(crate) async fn start_run_as(
+        &self,
+        by: &Principal,
+        new: NewRun,
+        id: RunId,
+    ) -> Result<Arc<Run>, RunError> {
+        may_start(by, new.flags)?;
+        let stopped = |error| RunError::Unavailable(Box::new(error));
+        self.inner.store.stop.may_begin().map_err(stopped)?;
+        match self.inner.runs.open(id) {
+            Ok(live) => return Ok(live.run()),
+            Err(RunError::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+        let (start, secrets) = prepare(self, by, new)?;
         let live = self.inner.runs.start(id, &by.id, start).await?;
         let run = live.run();
         self.drive(live, secrets);
         Ok(run)
+    }
+
+    /// Whether a run is there and not over.
+    pub(crate) fn is_unfinished(&self, id: RunId) -> Result<bool, RunError> {
+        let key = id.as_bytes();
+        let found = self.log().get(layout::OPEN, key);
+        Ok(found.map_err(LoadRunError::from)?.is_some())
     }
 
     /// Goes on with a run: one that was left behind by a process that died, or one that did not pass,
@@ -280,6 +301,12 @@ impl Engine {
         self.inner.runs.commit(&live, &by.id, command).await
     }
 
+    /// Starts what schedules say, in a task of its own.
+    pub(super) fn start_clock(&self) {
+        let engine = WeakEngine(Arc::downgrade(&self.inner));
+        self.inner.drivers.spawn(schedule::clock::run(engine));
+    }
+
     /// Carries a run on, in a task of its own.
     pub(crate) fn drive(&self, live: Arc<crate::run::shell::Live>, secrets: Arc<Secrets>) {
         let driver = crate::run::driver::Driver {
@@ -339,7 +366,7 @@ fn secrets_of(run: &Run, given: &[(String, String)]) -> Result<Secrets, RunError
     Ok(vars.secrets().clone())
 }
 
-fn is_own(by: &Principal, caller: &str, owner: Option<&String>) -> bool {
+pub(super) fn is_own(by: &Principal, caller: &str, owner: Option<&String>) -> bool {
     caller == by.id || owner == Some(&by.id)
 }
 
@@ -351,7 +378,7 @@ fn takes(by: &Principal, query: &RunQuery, summary: &RunSummary) -> bool {
 }
 
 /// What a run is allowed is not more than whoever starts it is allowed.
-fn may_start(by: &Principal, flags: Flags) -> Result<(), RunError> {
+pub(super) fn may_start(by: &Principal, flags: Flags) -> Result<(), RunError> {
     if by.id == LOCAL || by.has(Role::Requester) {
         return Ok(());
     }

@@ -69,6 +69,12 @@ const KNOWN: &[&str] = &[
     "run.step_skipped",
     "run.step_started",
     "run.step_waiting",
+    "schedule.created",
+    "schedule.deleted",
+    "schedule.fired",
+    "schedule.paused",
+    "schedule.resumed",
+    "schedule.skipped",
     "session.ended",
     "session.started",
     "sign_in.refused",
@@ -147,6 +153,7 @@ mod tests {
             include_str!("../incarnation.rs"),
             include_str!("pause.rs"),
             include_str!("../run/event.rs"),
+            include_str!("../schedule/event.rs"),
             include_str!("../webhook/event.rs"),
         ];
         let named: BTreeSet<&str> = sources

@@ -12,6 +12,7 @@ use crate::action::{Action, ActionId, evolve};
 use crate::engine::{OpenError, Versioned};
 use crate::run::RunId;
 use crate::run::layout::{self as run, LoadRunError};
+use crate::schedule;
 use crate::webhook;
 
 const PAGE: usize = 512;
@@ -86,6 +87,7 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         webhook::ENDPOINTS,
         run::RUNS,
         run::OPEN,
+        schedule::shell::SCHEDULES,
     ];
     for index in indexes {
         clear(log, index).await?;
@@ -116,6 +118,12 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
                 if pending.is_full() {
                     pending.write(log).await?;
                 }
+            } else if let Some(id) = schedule::shell::of_stream(&record.stream) {
+                pending.add(vec![IndexPut {
+                    index: schedule::shell::SCHEDULES,
+                    key: id.as_bytes().to_vec(),
+                    value: Vec::new(),
+                }]);
             } else if record.kind.starts_with(codec::KIND_PREFIX) {
                 let reason = format!("{} in the stream {}", record.kind, record.stream);
                 return Err(RebuildError::unreadable(record.position, reason));

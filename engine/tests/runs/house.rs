@@ -25,7 +25,7 @@ pub(crate) struct House {
     pub(crate) by: Principal,
 }
 
-fn locals(done: &Done) -> Locals {
+pub(crate) fn locals(done: &Done) -> Locals {
     let named = |name: &'static str, answer: fn(&Value) -> Value| {
         let done = Arc::clone(done);
         move |call: holdpoint_engine::target::LocalCall| {
@@ -44,7 +44,7 @@ fn locals(done: &Done) -> Locals {
         .with("remove", named("remove", |_| json!({ "removed": true })))
 }
 
-fn tools() -> Value {
+pub(crate) fn tools() -> Value {
     json!({ "tools": {
         "get_version": { "execute": { "local": "read" }, "safetyClass": "idempotent" },
         "set_label": { "execute": { "local": "label" }, "safetyClass": "write-once-checkable" },

@@ -2,4 +2,5 @@
 
 mod code;
 mod house;
+mod schedules;
 mod skill_files;

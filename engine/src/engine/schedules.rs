@@ -1,0 +1,286 @@
+//! Schedules, for those who may make, see and steer them.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::act::REASON_CHARS_MAX;
+use super::runs::{is_own, may_start};
+use crate::identity::{LOCAL, Principal, Role};
+use crate::limits::{NAME_CHARS_MAX, SCHEDULES_MAX};
+use crate::run::{Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
+use crate::schedule::shell::Schedules;
+use crate::schedule::{Event, Plan, Planned, Schedule, ScheduleId, Timetable, clock};
+use crate::time::Timestamp;
+
+/// A schedule that somebody wants.
+pub struct NewSchedule {
+    /// What it is called; 1 to 100 characters.
+    pub name: String,
+    /// What it starts.
+    pub what: NewOrigin,
+    /// What its runs are allowed.
+    pub flags: crate::run::Flags,
+    /// A cron pattern of five fields.
+    pub cron: String,
+    /// The name of a time zone; `UTC`, `Europe/Berlin`.
+    pub zone: String,
+    /// Whether a run may begin while the one before goes on.
+    pub overlap: bool,
+}
+
+/// A schedule with what follows from it.
+#[derive(Clone, Debug)]
+pub struct Upcoming {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// In words, when it is due.
+    pub words: String,
+    /// The next moments at which it is due; empty while it is paused.
+    pub next: Vec<Timestamp>,
+}
+
+/// How many moments are told ahead.
+const NEXT_SHOWN: usize = 3;
+
+impl Engine {
+    /// Makes a schedule. Everything that a run would be refused for at its start is refused now; secret
+    /// inputs cannot be given, since they are stored nowhere.
+    pub async fn create_schedule(
+        &self,
+        by: &Principal,
+        new: NewSchedule,
+    ) -> Result<Upcoming, RunError> {
+        may_start(by, new.flags)?;
+        if by.id == LOCAL {
+            return Err(RunError::Forbidden(
+                "schedules belong to people and keys of a server; make it there".to_owned(),
+            ));
+        }
+        let name = new.name.trim();
+        if name.is_empty() || NAME_CHARS_MAX < name.chars().count() {
+            return Err(RunError::Invalid(format!(
+                "the name of a schedule has 1 to {NAME_CHARS_MAX} characters"
+            )));
+        }
+        let table = Timetable::parse(&new.cron, &new.zone).map_err(RunError::Invalid)?;
+        let what = self.planned(by, new.what, new.flags)?;
+        let schedules = self.schedules_of();
+        let turn = schedules.turn().await;
+        if SCHEDULES_MAX <= schedules.len() {
+            return Err(RunError::Invalid(format!(
+                "there are {SCHEDULES_MAX} schedules already; delete one first"
+            )));
+        }
+        let at = self.now();
+        let bytes = self.random_bytes()?;
+        let mut ten = [0; 10];
+        ten.copy_from_slice(&bytes[..10]);
+        let id = ScheduleId::new(at, ten);
+        let plan = Box::new(Plan {
+            name: name.to_owned(),
+            what,
+            flags: new.flags,
+            cron: new.cron,
+            zone: table.zone().to_owned(),
+            overlap: new.overlap,
+            caller: by.caller(),
+        });
+        let made = schedules
+            .commit(&turn, id, &by.id, Event::Created { plan })
+            .await?;
+        made.map(|schedule| upcoming(schedule, &table))
+            .ok_or(RunError::NotFound)
+    }
+
+    /// What is stored of what a schedule starts, checked as at the start of a run.
+    fn planned(
+        &self,
+        by: &Principal,
+        what: NewOrigin,
+        flags: crate::run::Flags,
+    ) -> Result<Planned, RunError> {
+        let (text, ignore_manifest, code) = match &what {
+            NewOrigin::Skill {
+                text,
+                ignore_manifest,
+                ..
+            } => (Some(text.clone()), *ignore_manifest, None),
+            NewOrigin::Code { name, version, .. } => (None, false, Some((name.clone(), *version))),
+        };
+        let given = match &what {
+            NewOrigin::Skill { inputs, .. } => names(inputs),
+            NewOrigin::Code { .. } => Vec::new(),
+        };
+        let new = NewRun {
+            what,
+            flags,
+            unattended: true,
+            schedule: None,
+            continues: None,
+        };
+        let (start, _) = prepare(self, by, new)?;
+        if let Some(secret) = given.iter().find(|name| start.secrets.contains(*name)) {
+            return Err(RunError::BadInputs(vec![format!(
+                "the input {secret:?} is secret, and a schedule cannot keep it; use a tool of the tools file, whose secrets are read from files"
+            )]));
+        }
+        Ok(match (text, code) {
+            (Some(text), _) => Planned::Skill {
+                text,
+                inputs: start.input,
+                ignore_manifest,
+            },
+            (None, Some((name, version))) => Planned::Code {
+                name,
+                version,
+                input: start.input,
+            },
+            (None, None) => return Err(RunError::NotFound),
+        })
+    }
+
+    /// Every schedule that the principal may see.
+    pub fn schedules(&self, by: &Principal) -> Vec<Upcoming> {
+        let all = self.schedules_of().list().into_iter();
+        all.filter(|(schedule, _)| sees(by, schedule))
+            .map(|(schedule, table)| upcoming(schedule, &table))
+            .collect()
+    }
+
+    /// One schedule, where the principal may see it.
+    pub fn schedule(&self, by: &Principal, id: ScheduleId) -> Result<Upcoming, RunError> {
+        let found = self.schedules_of().get(id);
+        found
+            .filter(|(schedule, _)| sees(by, schedule) && !self.identity().has_ended(&by.id))
+            .map(|(schedule, table)| upcoming(schedule, &table))
+            .ok_or(RunError::NotFound)
+    }
+
+    /// Starts nothing by itself any more, until it is resumed. Needs a reason.
+    pub async fn pause_schedule(
+        &self,
+        by: &Principal,
+        id: ScheduleId,
+        reason: &str,
+    ) -> Result<Upcoming, RunError> {
+        let reason = checked(reason)?;
+        self.steer(by, id, Event::Paused { reason }).await?;
+        self.schedule(by, id)
+    }
+
+    /// Starts runs again from now on. What was due in between is not made up for.
+    pub async fn resume_schedule(
+        &self,
+        by: &Principal,
+        id: ScheduleId,
+    ) -> Result<Upcoming, RunError> {
+        self.steer(by, id, Event::Resumed).await?;
+        self.schedule(by, id)
+    }
+
+    /// Takes a schedule away; its runs and its history stay. Needs a reason.
+    pub async fn delete_schedule(
+        &self,
+        by: &Principal,
+        id: ScheduleId,
+        reason: &str,
+    ) -> Result<(), RunError> {
+        let reason = checked(reason)?;
+        self.steer(by, id, Event::Deleted { reason }).await
+    }
+
+    /// Starts a run of it now, whether it is due or not.
+    pub async fn run_schedule(&self, by: &Principal, id: ScheduleId) -> Result<Arc<Run>, RunError> {
+        let schedule = self.steerable(by, id)?;
+        let schedules = self.schedules_of();
+        let turn = schedules.turn().await;
+        let at = self.now();
+        let bytes = self.random_bytes()?;
+        let mut ten = [0; 10];
+        ten.copy_from_slice(&bytes[..10]);
+        let run = RunId::new(at, ten);
+        let fired = clock::fire(self, &turn, &schedule, at, (run, true)).await?;
+        let run = fired.ok_or_else(|| {
+            RunError::Forbidden(
+                "the credential of whoever made the schedule works no longer; it is paused now"
+                    .to_owned(),
+            )
+        })?;
+        Ok(self.inner.runs.open(run)?.run())
+    }
+
+    async fn steer(&self, by: &Principal, id: ScheduleId, event: Event) -> Result<(), RunError> {
+        let schedule = self.steerable(by, id)?;
+        let is_so = match &event {
+            Event::Paused { .. } => schedule.paused.is_some(),
+            Event::Resumed => schedule.paused.is_none(),
+            Event::Created { .. }
+            | Event::Deleted { .. }
+            | Event::Fired { .. }
+            | Event::Skipped { .. } => false,
+        };
+        if is_so {
+            return Ok(());
+        }
+        let schedules = self.schedules_of();
+        let turn = schedules.turn().await;
+        schedules.commit(&turn, id, &by.id, event).await.map(|_| ())
+    }
+
+    /// A schedule that the principal may change.
+    fn steerable(&self, by: &Principal, id: ScheduleId) -> Result<Schedule, RunError> {
+        let schedule = self.schedule(by, id)?.schedule;
+        let caller = &schedule.plan.caller;
+        let may = is_own(by, &caller.id, caller.owner.as_ref())
+            || by.has(Role::Operator)
+            || by.has(Role::Admin);
+        if !may {
+            return Err(RunError::Forbidden(
+                "a schedule is changed by whoever made it, an operator or an administrator"
+                    .to_owned(),
+            ));
+        }
+        Ok(schedule)
+    }
+
+    /// The schedules.
+    pub(crate) fn schedules_of(&self) -> &Arc<Schedules> {
+        &self.inner.schedules
+    }
+}
+
+fn names(inputs: &Inputs) -> Vec<String> {
+    match inputs {
+        Inputs::Texts(texts) => texts.iter().map(|(name, _)| name.clone()).collect(),
+        Inputs::Values(values) => values.iter().map(|(name, _)| name.clone()).collect(),
+    }
+}
+
+fn sees(by: &Principal, schedule: &Schedule) -> bool {
+    let caller = &schedule.plan.caller;
+    by.sees_all() || is_own(by, &caller.id, caller.owner.as_ref())
+}
+
+fn upcoming(schedule: Schedule, table: &Timetable) -> Upcoming {
+    let mut next = Vec::new();
+    let mut at = Some(schedule.since).filter(|_| schedule.paused.is_none());
+    while let Some(moment) = at.filter(|_| next.len() < NEXT_SHOWN) {
+        at = table.next_after(moment);
+        next.extend(at);
+    }
+    Upcoming {
+        schedule,
+        words: table.words(),
+        next,
+    }
+}
+
+fn checked(reason: &str) -> Result<String, RunError> {
+    let reason = reason.trim();
+    if reason.is_empty() || REASON_CHARS_MAX < reason.chars().count() {
+        return Err(RunError::Invalid(format!(
+            "say why, in 1 to {REASON_CHARS_MAX} characters"
+        )));
+    }
+    Ok(reason.to_owned())
+}

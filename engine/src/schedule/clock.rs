@@ -1,0 +1,157 @@
+//! Starts what is due.
+
+use std::time::Duration;
+
+use super::event::{Event, Planned, Schedule};
+use super::shell::Turn;
+use crate::engine::{Engine, WeakEngine};
+use crate::run::{Inputs, NewOrigin, NewRun, RunError, RunId};
+use crate::scheduler::ENGINE;
+use crate::time::Timestamp;
+
+/// The wait after something due could not be started because the store did not take it.
+const AGAIN_WAIT: Duration = Duration::from_secs(5);
+
+/// Waits for what is due and starts it, until the engine stops. Sleeps in between.
+pub(crate) async fn run(engine: WeakEngine) {
+    let Some(strong) = engine.upgrade() else {
+        return;
+    };
+    let schedules = strong.schedules_of().clone();
+    let store = strong.work().store.clone();
+    drop(strong);
+    let mut changed = schedules.changed();
+    loop {
+        changed.mark_unchanged();
+        let now = store.time.now();
+        let mut wait = schedules.next_due().map(|due| due.since(now));
+        if wait.is_some_and(|wait| wait.is_zero()) {
+            let Some(engine) = engine.upgrade() else {
+                return;
+            };
+            match fire_due(&engine, now).await {
+                Ok(()) => continue,
+                Err(error) => {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "what is due could not be started; it is tried again"
+                    );
+                    wait = Some(AGAIN_WAIT);
+                }
+            }
+        }
+        let due = async {
+            match wait {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = store.stop.reached() => return,
+            () = due => {}
+            moved = changed.changed() => {
+                if moved.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn fire_due(engine: &Engine, now: Timestamp) -> Result<(), RunError> {
+    let schedules = engine.schedules_of();
+    let turn = schedules.turn().await;
+    for (schedule, planned) in schedules.due(now) {
+        let run = schedule.id.run_at(planned);
+        fire(engine, &turn, &schedule, planned, (run, false)).await?;
+    }
+    Ok(())
+}
+
+/// Starts a run of a schedule, or records why none was started. Answers the run.
+pub(crate) async fn fire(
+    engine: &Engine,
+    turn: &Turn<'_>,
+    schedule: &Schedule,
+    planned: Timestamp,
+    (run, by_hand): (RunId, bool),
+) -> Result<Option<RunId>, RunError> {
+    let schedules = engine.schedules_of();
+    let id = schedule.id;
+    let Some(by) = engine.identity().principal(&schedule.plan.caller.id) else {
+        let reason = "the credential of whoever made it works no longer".to_owned();
+        let event = Event::Paused { reason };
+        schedules.commit(turn, id, ENGINE, event).await?;
+        return Ok(None);
+    };
+    let goes_on = match schedule.last_run.filter(|last| *last != run) {
+        Some(last) if !schedule.plan.overlap && engine.is_unfinished(last)? => Some(last),
+        Some(_) | None => None,
+    };
+    let started = match goes_on {
+        Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),
+        None => engine.start_run_as(&by, new_run(schedule), run).await,
+    };
+    let event = match started {
+        Ok(_) => Event::Fired {
+            planned,
+            run,
+            by_hand,
+        },
+        Err(error @ RunError::Unavailable(_)) => return Err(error),
+        Err(error) if by_hand => return Err(error),
+        Err(error) => Event::Skipped {
+            planned,
+            reason: error.to_string(),
+        },
+    };
+    let is_started = match &event {
+        Event::Fired { .. } => true,
+        Event::Created { .. }
+        | Event::Paused { .. }
+        | Event::Resumed
+        | Event::Deleted { .. }
+        | Event::Skipped { .. } => false,
+    };
+    schedules.commit(turn, id, ENGINE, event).await?;
+    Ok(is_started.then_some(run))
+}
+
+fn new_run(schedule: &Schedule) -> NewRun {
+    let what = match &schedule.plan.what {
+        Planned::Skill {
+            text,
+            inputs,
+            ignore_manifest,
+        } => {
+            let inputs = inputs.value();
+            let inputs = inputs.as_object().into_iter().flatten();
+            NewOrigin::Skill {
+                text: text.clone(),
+                inputs: Inputs::Values(
+                    inputs
+                        .map(|(name, value)| (name.clone(), value.clone()))
+                        .collect(),
+                ),
+                ignore_manifest: *ignore_manifest,
+            }
+        }
+        Planned::Code {
+            name,
+            version,
+            input,
+        } => NewOrigin::Code {
+            name: name.clone(),
+            version: *version,
+            input: input.value(),
+        },
+    };
+    NewRun {
+        what,
+        flags: schedule.plan.flags,
+        unattended: true,
+        schedule: Some(schedule.id.to_string()),
+        continues: None,
+    }
+}

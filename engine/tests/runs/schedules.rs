@@ -1,0 +1,288 @@
+//! Runs that begin by themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use holdpoint_engine::engine::{Engine, NewSchedule, Options, RunOptions, RunQuery, Upcoming};
+use holdpoint_engine::identity::{NewPerson, Principal, Role};
+use holdpoint_engine::run::code::{Context, Workflows};
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, RunError, RunStatus, RunSummary};
+use holdpoint_engine::time::{Clock, Timestamp};
+use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_storage::MemoryLog;
+use serde_json::{Value, json};
+
+use crate::house::{Done, locals, tools};
+
+/// A clock that a test sets; it begins on a Monday at noon, UTC.
+struct SetClock(AtomicI64);
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct House {
+    engine: Engine,
+    log: Arc<MemoryLog>,
+    clock: Arc<SetClock>,
+    done: Done,
+    by: Principal,
+}
+
+const READ: &str = "---\nname: watch\ndescription: Look at it\n---\n\n### Step 1 — Read\n- intent: Look\n- action: get_version {}\n";
+
+async fn engine(log: &Arc<MemoryLog>, clock: &Arc<SetClock>, done: &Done) -> Engine {
+    let file = ToolsFile::from_str(&tools().to_string(), Format::Json).expect("the tools");
+    let workflows = Workflows::default().with("waits", 1, async |ctx: Context, _: Value| {
+        Ok(ctx.wait_for("go").await)
+    });
+    let options = Options {
+        clock: clock.clone(),
+        locals: locals(done),
+        runs: RunOptions {
+            workflows,
+            resume: true,
+            ..RunOptions::default()
+        },
+        ..Options::default()
+    };
+    let opened = Engine::open(log.clone(), Arc::new(file.registry), options).await;
+    opened.expect("the engine opens")
+}
+
+impl House {
+    async fn open() -> Self {
+        let log = Arc::new(MemoryLog::new());
+        let noon = Timestamp::parse_rfc3339("2026-11-30T12:00:00Z").expect("a moment");
+        let clock = Arc::new(SetClock(AtomicI64::new(noon.0)));
+        let done = Done::default();
+        let engine = engine(&log, &clock, &done).await;
+        let new = NewPerson {
+            email: "otto@example.com".to_owned(),
+            name: "Otto".to_owned(),
+            roles: BTreeSet::from([Role::Requester]),
+            groups: BTreeSet::new(),
+            scopes: BTreeSet::new(),
+            attributes: BTreeMap::new(),
+            password: None,
+        };
+        let person = engine.identity().create_person("test", new).await;
+        let id = person.expect("a person").id;
+        let by = engine.identity().principal(&id).expect("who can act");
+        Self {
+            engine,
+            log,
+            clock,
+            done,
+            by,
+        }
+    }
+
+    fn pass(&self, time: Duration) {
+        let millis = i64::try_from(time.as_millis()).expect("a short time");
+        self.clock.0.fetch_add(millis, Ordering::SeqCst);
+        self.engine.wake();
+    }
+
+    async fn make(&self, what: NewOrigin, cron: &str, overlap: bool) -> Upcoming {
+        let new = NewSchedule {
+            name: "watch".to_owned(),
+            what,
+            flags: Flags::default(),
+            cron: cron.to_owned(),
+            zone: "UTC".to_owned(),
+            overlap,
+        };
+        let made = self.engine.create_schedule(&self.by, new).await;
+        made.expect("it is made")
+    }
+
+    fn runs(&self) -> Vec<RunSummary> {
+        let query = RunQuery {
+            limit: 200,
+            ..RunQuery::default()
+        };
+        self.engine.runs(&self.by, &query).expect("a list").runs
+    }
+
+    /// The runs, once there are that many and all of them have this status.
+    async fn until(&self, count: usize, status: RunStatus) -> Vec<RunSummary> {
+        let mut patience = 600;
+        loop {
+            let runs = self.runs();
+            if runs.len() == count && runs.iter().all(|run| run.status == status) {
+                return runs;
+            }
+            assert!(0 < patience, "it stays so: {runs:#?}");
+            patience -= 1;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+fn file(text: &str) -> NewOrigin {
+    NewOrigin::Skill {
+        text: text.to_owned(),
+        inputs: Inputs::Values(Vec::new()),
+        ignore_manifest: false,
+    }
+}
+
+fn waiting() -> NewOrigin {
+    NewOrigin::Code {
+        name: "waits".to_owned(),
+        version: None,
+        input: Value::Null,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_due_is_started_once() {
+    let house = House::open().await;
+    let made = house.make(file(READ), "0 * * * *", false).await;
+    assert_eq!(made.next[0].rfc3339(), "2026-11-30T13:00:00.000Z");
+    assert!(house.runs().is_empty());
+    house.pass(Duration::from_mins(60));
+    let runs = house.until(1, RunStatus::Passed).await;
+    assert_eq!(runs[0].schedule, Some(made.schedule.id.to_string()));
+    house.engine.wake();
+    house.pass(Duration::from_mins(30));
+    house.pass(Duration::from_mins(30));
+    house.until(2, RunStatus::Passed).await;
+    assert_eq!(house.done.lock().expect("no panic").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_missed_while_nothing_ran_is_made_up_for_by_one_run() {
+    let house = House::open().await;
+    house.make(file(READ), "0 * * * *", false).await;
+    let House {
+        engine: old,
+        log,
+        clock,
+        done,
+        by,
+    } = house;
+    drop(old);
+    clock.0.fetch_add(5 * 3600 * 1000, Ordering::SeqCst);
+    let engine = engine(&log, &clock, &done).await;
+    let house = House {
+        engine,
+        log,
+        clock,
+        done,
+        by,
+    };
+    let runs = house.until(1, RunStatus::Passed).await;
+    assert_eq!(runs[0].created_at.rfc3339(), "2026-11-30T17:00:00.000Z");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_two_runs_of_a_schedule_at_once_unless_it_allows_that() {
+    let house = House::open().await;
+    let one = house.make(waiting(), "0 * * * *", false).await;
+    house.pass(Duration::from_mins(60));
+    house.until(1, RunStatus::Waiting).await;
+    house.pass(Duration::from_mins(60));
+    let skipped = async {
+        loop {
+            let now = house.engine.schedule(&house.by, one.schedule.id);
+            if let Some(reason) = now.expect("it is there").schedule.last_skipped {
+                return reason;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let reason = tokio::time::timeout(Duration::from_secs(60), skipped).await;
+    assert!(reason.expect("it is skipped").contains("still goes on"));
+    assert_eq!(house.runs().len(), 1);
+
+    house.make(waiting(), "0 * * * *", true).await;
+    house.pass(Duration::from_mins(60));
+    house.until(2, RunStatus::Waiting).await;
+    house.pass(Duration::from_mins(60));
+    house.until(3, RunStatus::Waiting).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_schedule_starts_nothing_but_what_somebody_wants_now() {
+    let house = House::open().await;
+    let made = house.make(file(READ), "0 * * * *", false).await;
+    let id = made.schedule.id;
+    let paused = house
+        .engine
+        .pause_schedule(&house.by, id, "a holiday")
+        .await;
+    assert!(paused.expect("it is paused").next.is_empty());
+    house.pass(Duration::from_mins(180));
+    let run = house.engine.run_schedule(&house.by, id).await;
+    run.expect("it starts");
+    house.until(1, RunStatus::Passed).await;
+    let resumed = house.engine.resume_schedule(&house.by, id).await;
+    let next = resumed.expect("it goes on").next[0];
+    assert_eq!(next.rfc3339(), "2026-11-30T16:00:00.000Z", "from now on");
+    let deleted = house.engine.delete_schedule(&house.by, id, "done").await;
+    deleted.expect("it is deleted");
+    assert!(house.engine.schedule(&house.by, id).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_ends_with_the_credential_of_whoever_made_it() {
+    let house = House::open().await;
+    let made = house.make(file(READ), "0 * * * *", false).await;
+    let disabled = house
+        .engine
+        .identity()
+        .disable_person("test", &house.by.id, "left")
+        .await;
+    disabled.expect("it is disabled");
+    house.pass(Duration::from_mins(60));
+    let auditor = Principal {
+        id: "per_auditor".to_owned(),
+        roles: BTreeSet::from([Role::Auditor]),
+        ..house.by.clone()
+    };
+    let paused = async {
+        loop {
+            let now = house.engine.schedule(&auditor, made.schedule.id);
+            if let Some(reason) = now.expect("it is there").schedule.paused {
+                return reason;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let reason = tokio::time::timeout(Duration::from_secs(60), paused).await;
+    assert!(reason.expect("it is paused").contains("works no longer"));
+    assert!(house.done.lock().expect("no panic").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_never_kept_for_later() {
+    let house = House::open().await;
+    let text = READ.replace(
+        "description: Look at it\n",
+        "description: Look at it\ninputs: {\"token\": {\"type\": \"string\", \"secret\": true}}\n",
+    );
+    let what = NewOrigin::Skill {
+        text,
+        inputs: Inputs::Values(vec![("token".to_owned(), json!("s3cr3t-value"))]),
+        ignore_manifest: false,
+    };
+    let new = NewSchedule {
+        name: "watch".to_owned(),
+        what,
+        flags: Flags::default(),
+        cron: "0 * * * *".to_owned(),
+        zone: "UTC".to_owned(),
+        overlap: false,
+    };
+    let refused = house.engine.create_schedule(&house.by, new).await;
+    let Err(RunError::BadInputs(lines)) = refused else {
+        panic!("it was taken");
+    };
+    assert!(lines[0].contains("secret") && !lines[0].contains("s3cr3t"));
+}
