@@ -239,15 +239,18 @@ impl Lines<'_, '_> {
 fn below(source: &Source<'_>, line: usize, new: &[String]) -> Splice {
     let line = source.lines[line];
     let ending = &source.text[line.end..line.next];
-    let text = if ending.is_empty() {
-        let ending = line_end(source);
-        new.iter().map(|line| format!("{ending}{line}")).collect()
+    let (before, after) = if ending.is_empty() {
+        (line_end(source), "")
     } else {
-        new.iter().map(|line| format!("{line}{ending}")).collect()
+        ("", ending)
     };
+    let lines: Vec<String> = new
+        .iter()
+        .map(|line| format!("{before}{line}{after}"))
+        .collect();
     Splice {
         range: line.next..line.next,
-        text,
+        text: lines.concat(),
     }
 }
 

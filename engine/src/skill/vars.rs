@@ -190,12 +190,11 @@ fn missing(name: &str, input: &Input) -> VarError {
 fn unknown(name: &str, skill: &Skill, used: &BTreeSet<&str>) -> VarError {
     let mut known: BTreeSet<&str> = skill.inputs.keys().map(String::as_str).collect();
     known.extend(used);
-    let list = match known.is_empty() {
-        true => "it has none".to_owned(),
-        false => {
-            let names: Vec<&str> = known.iter().copied().collect();
-            format!("it has {}", names.join(", "))
-        }
+    let list = if known.is_empty() {
+        "it has none".to_owned()
+    } else {
+        let names: Vec<&str> = known.iter().copied().collect();
+        format!("it has {}", names.join(", "))
     };
     let near = did_you_mean(name, known).map_or_else(String::new, |near| format!("; {near}"));
     error(name, format!("is not one of this skill: {list}{near}"))

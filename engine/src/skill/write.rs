@@ -162,7 +162,9 @@ impl Draft {
 impl DraftStep {
     fn write(&self, number: usize, out: &mut String) {
         let args = json(&self.args);
-        out.push_str(&format!("### Step {number} — {}\n", self.title));
+        for part in ["### Step ", &number.to_string(), " — ", &self.title, "\n"] {
+            out.push_str(part);
+        }
         for key in Key::ALL {
             let one = |value: Option<String>| value.into_iter().collect::<Vec<String>>();
             let values = match key {

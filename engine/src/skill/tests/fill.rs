@@ -25,7 +25,12 @@ fn filled(args: &Value, values: &[(&str, Value)]) -> Result<Filled, String> {
         vars.bind(name, value.clone());
     }
     let filled = skill.steps[0].fill(&vars, today());
-    filled.map_err(|errors| errors.iter().map(|error| format!("{error}\n")).collect())
+    filled.map_err(|errors| lines(&errors))
+}
+
+fn lines(errors: &[impl ToString]) -> String {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 #[test]
@@ -85,10 +90,7 @@ fn variables_are_read_by_their_declared_type() {
     assert!(!vars.values().contains_key("token"));
     let told = |pairs: &[(&str, &str)]| {
         let errors = Vars::given(&skill, &given(pairs)).expect_err("refused");
-        errors
-            .iter()
-            .map(|error| format!("{error}\n"))
-            .collect::<String>()
+        lines(&errors)
     };
     let all = told(&[
         ("tries", "five"),

@@ -148,12 +148,14 @@ impl<'a> Reader<'a> {
     }
 
     fn binds(&mut self, front: &Front) -> Vec<Bind> {
-        let taken = |bind: Bind| match front.inputs.contains_key(&bind.name) {
-            true => Err(format!(
-                "{:?} is an input already; bind it under another name",
-                bind.name
-            )),
-            false => Ok(bind),
+        let taken = |bind: Bind| {
+            if front.inputs.contains_key(&bind.name) {
+                let name = &bind.name;
+                return Err(format!(
+                    "{name:?} is an input already; bind it under another name"
+                ));
+            }
+            Ok(bind)
         };
         self.all(Key::Bind, |text| Bind::parse(text).and_then(taken))
     }
