@@ -31,7 +31,7 @@ fn a_file_says_what_it_says() {
     assert_eq!(second.effect, Some(EffectClass::IdempotentWrite));
     assert_eq!(second.exposure.as_deref(), Some("internal"));
     assert_eq!(second.args["body"]["day"], json!("{{today-7d}}"));
-    assert_eq!(skill.line_of(2), Some(27));
+    assert_eq!(skill.line_of(2), Some(25));
     let census = skill.census(|_| Annotations::default());
     assert_eq!(census.map(|(_, count)| count), [1, 1, 0]);
     assert_eq!(skill.text(), RELEASE);
