@@ -53,7 +53,8 @@ struct Change {
     args: Option<Value>,
     asserts: Option<Vec<String>>,
     binds: Option<Vec<String>>,
-    approve: Option<Option<Digest>>,
+    /// One line, or none.
+    approve: Option<Vec<Digest>>,
 }
 
 impl<'s> Edit<'s> {
@@ -85,7 +86,7 @@ impl<'s> Edit<'s> {
 
     /// Replaces, adds or removes the `approve` line of a step.
     pub fn approve(mut self, step: u32, digest: Option<Digest>) -> Self {
-        self.steps.entry(step).or_default().approve = Some(digest);
+        self.steps.entry(step).or_default().approve = Some(digest.into_iter().collect());
         self
     }
 
@@ -182,9 +183,9 @@ impl Change {
             let texts: Vec<String> = step.binds.iter().map(|one| one.text().to_owned()).collect();
             lines.replace(Key::Bind, &texts);
         }
-        if let Some(digest) = self.approve {
-            step.approve = digest;
-            let texts: Vec<String> = digest.iter().map(ToString::to_string).collect();
+        if let Some(digests) = &self.approve {
+            step.approve = digests.first().copied();
+            let texts: Vec<String> = digests.iter().map(ToString::to_string).collect();
             lines.replace(Key::Approve, &texts);
         }
         Ok(())

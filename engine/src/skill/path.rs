@@ -54,9 +54,9 @@ fn index(segment: &str) -> Option<usize> {
 fn bracket(text: &str) -> Result<(String, &str), String> {
     let wrong =
         || "in brackets stands a key in double quotes, or a number: json[\"a-b\"]".to_owned();
-    let (segment, rest) = if text.starts_with('"') {
+    let (segment, rest) = if let Some(inner) = text.strip_prefix('"') {
         let mut escaped = false;
-        let end = text[1..]
+        let end = inner
             .find(|c: char| {
                 let ends = c == '"' && !escaped;
                 escaped = c == '\\' && !escaped;

@@ -70,12 +70,11 @@ impl Vars {
                     Ok(value) => {
                         vars.secrets.values.insert(name.clone(), value);
                     }
-                    Err(why) => errors.push(error(name, why)),
+                    Err(why) => errors.push(error(name, &why)),
                 },
                 None => errors.push(error(
                     name,
-                    "is not a secret input; the other variables of a run stay what they were"
-                        .to_owned(),
+                    "is not a secret input; the other variables of a run stay what they were",
                 )),
             }
         }
@@ -121,22 +120,21 @@ impl Vars {
         for (name, value) in given {
             let input = skill.inputs.get(name);
             if !seen.insert(name) {
-                errors.push(error(name, "is given twice".to_owned()));
+                errors.push(error(name, "is given twice"));
             } else if input.is_none() && !used.contains(name.as_str()) {
                 errors.push(unknown(name, skill, &used));
             } else {
                 match read(input, value) {
                     Ok(value) => vars.insert(name, value),
-                    Err(why) => errors.push(error(name, why)),
+                    Err(why) => errors.push(error(name, &why)),
                 }
             }
         }
         for (name, input) in &skill.inputs {
             match (&input.default, seen.contains(name)) {
-                (_, true) => {}
                 (Some(default), false) => vars.insert(name, default.clone()),
                 (None, false) if input.required => errors.push(missing(name, input)),
-                (None, false) => {}
+                (Some(_) | None, _) => {}
             }
         }
         if errors.is_empty() {
@@ -171,7 +169,7 @@ impl Vars {
     }
 }
 
-fn error(name: &str, why: String) -> VarError {
+fn error(name: &str, why: &str) -> VarError {
     VarError {
         name: name.to_owned(),
         message: format!("the variable {name:?} {why}"),
@@ -183,7 +181,7 @@ fn missing(name: &str, input: &Input) -> VarError {
     let what = what.map_or_else(String::new, |what| format!(" ({what})"));
     error(
         name,
-        format!("is required{what}; give it with --var {name}=…"),
+        &format!("is required{what}; give it with --var {name}=…"),
     )
 }
 
@@ -197,7 +195,7 @@ fn unknown(name: &str, skill: &Skill, used: &BTreeSet<&str>) -> VarError {
         format!("it has {}", names.join(", "))
     };
     let near = did_you_mean(name, known).map_or_else(String::new, |near| format!("; {near}"));
-    error(name, format!("is not one of this skill: {list}{near}"))
+    error(name, &format!("is not one of this skill: {list}{near}"))
 }
 
 impl Skill {
@@ -285,7 +283,7 @@ impl Secrets {
             self.values.get(name).ok_or_else(|| {
                 error(
                     name,
-                    format!("is a secret without a value; give it again with --var {name}=…"),
+                    &format!("is a secret without a value; give it again with --var {name}=…"),
                 )
             })
         };

@@ -71,15 +71,15 @@ fn what_does_not_fit_a_line_is_not_written() {
         ("name", |draft| draft.name = "../x".into()),
         ("description", |draft| draft.description = "a\nb".into()),
         ("front", |draft| {
-            draft.front.push(("a".into(), "b\n---".into()))
+            draft.front.push(("a".into(), "b\n---".into()));
         }),
         ("title", |draft| draft.steps[0].title = "a\n## b".into()),
         ("intent", |draft| {
-            draft.steps[0].intent = "a\n- effect: read".into()
+            draft.steps[0].intent = "a\n- effect: read".into();
         }),
         ("assert", |draft| draft.steps[0].asserts.push("x".into())),
         ("preamble", |draft| {
-            draft.preamble = "### Step 1 — X\n- intent: i\n- action: t {}\n".into()
+            draft.preamble = "### Step 1 — X\n- intent: i\n- action: t {}\n".into();
         }),
         ("trailing", |draft| draft.trailing = "- x".into()),
     ];
