@@ -35,6 +35,7 @@ use tokio_util::task::TaskTracker;
 use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
 use crate::run::code::Workflows;
+use crate::run::heal::Helper;
 use crate::run::shell::Runs;
 use crate::schedule::shell::Schedules;
 use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
@@ -88,6 +89,7 @@ struct Inner {
     runs: Arc<Runs>,
     schedules: Arc<Schedules>,
     workflows: Workflows,
+    helper: Option<Arc<dyn Helper>>,
     /// What carries runs on.
     drivers: TaskTracker,
 }
@@ -216,6 +218,7 @@ impl Engine {
             runs: all_runs,
             schedules: Arc::new(schedules),
             workflows: runs.workflows,
+            helper: runs.helper,
             drivers: TaskTracker::new(),
         };
         let engine = Self {

@@ -13,6 +13,7 @@ use crate::canon::CanonicalJson;
 use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
 use crate::run::code::Workflows;
+use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
 use crate::run::{
     Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive, prepare,
@@ -335,6 +336,11 @@ impl Engine {
         let filled = self.inner.entropy.fill(&mut bytes);
         filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
         Ok(bytes)
+    }
+
+    /// Who helps with steps that fail.
+    pub(crate) fn helper(&self) -> Option<Arc<dyn Helper>> {
+        self.inner.helper.clone()
     }
 
     /// The functions that runs can carry out.

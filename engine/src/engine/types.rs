@@ -12,6 +12,7 @@ use crate::approval::Vote;
 use crate::canon::Digest;
 use crate::incarnation::Underway;
 use crate::run::code::Workflows;
+use crate::run::heal::Helper;
 use crate::target::{Locals, NetworkOptions, Notifier, Target};
 use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
 use crate::webhook::SigningKey;
@@ -47,6 +48,8 @@ pub struct Options {
 pub struct RunOptions {
     /// Whether runs have the built-in HTTP tools.
     pub http: HttpTools,
+    /// Who helps with steps of files that fail; none: no model is ever asked.
+    pub helper: Option<Arc<dyn Helper>>,
     /// The functions that runs can carry out.
     pub workflows: Workflows,
     /// Whether runs that nobody sits before are gone on with at the start.

@@ -14,6 +14,7 @@ pub(crate) mod describe;
 pub(crate) mod driver;
 pub mod event;
 pub mod gate;
+pub mod heal;
 pub mod id;
 pub(crate) mod layout;
 pub mod receipt;

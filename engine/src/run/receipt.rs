@@ -330,6 +330,11 @@ fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp) -> StepReceipt {
         receipt.http_status = report.http_status;
         receipt.asserts = report.asserts.iter().map(assert).collect();
         receipt.binds = report.binds.keys().cloned().collect();
+        for note in &report.notes {
+            if !receipt.notes.contains(note) {
+                receipt.notes.push(note.clone());
+            }
+        }
         receipt.failures.clone_from(&report.failures);
         receipt.action = report.action.map(|action| action.to_string());
     }

@@ -1,6 +1,7 @@
 //! A run of a skill file: its steps in order, until one does not pass.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate};
 use serde_json::Value;
@@ -9,6 +10,7 @@ use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
 use super::gate::{Approved, gate};
+use super::heal::{self, Helper, Level};
 use super::id::StepPath;
 use super::shell::RunError;
 use super::start::Inputs;
@@ -102,19 +104,18 @@ pub fn effect_of(step: &Step, registry: &Registry) -> (EffectClass, Vec<String>)
 
 /// Makes the steps, from the first that has not passed.
 pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
-    let skill = Skill::parse(text).map_err(RunError::BadSkill)?;
+    let mut skill = Skill::parse(text).map_err(RunError::BadSkill)?;
     let run = driver.run();
     let mut vars = restore(&run, &skill, &driver.secrets);
     let today = day(run.created_at);
-    for step in &skill.steps {
+    for index in 0..skill.steps.len() {
         driver.check_cancel()?;
-        let report = match make(driver, step, &vars, today).await? {
-            None => continue,
-            Some(report) => report,
+        let Some(report) = make(driver, &mut skill, index, &vars, today).await? else {
+            continue;
         };
         if let Some(end) = report.outcome.ends() {
             let why = report.failures.first().cloned().unwrap_or_default();
-            let message = format!("step {}: {why}", step.number);
+            let message = format!("step {}: {why}", index + 1);
             return driver.end(end, null(), Some(message)).await;
         }
         for (name, value) in &report.binds {
@@ -124,46 +125,91 @@ pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
     driver.end(End::Passed, null(), None).await
 }
 
-/// Makes one step, or finds how it went; none where it was left out.
+/// Makes one step, or finds how it went; none where it was left out. A model that helps may change it in
+/// the file.
 async fn make(
+    driver: &Driver,
+    skill: &mut Skill,
+    index: usize,
+    vars: &Vars,
+    today: NaiveDate,
+) -> Result<Option<StepReport>, Halt> {
+    let Some(step) = skill.steps.get(index).cloned() else {
+        return Ok(None);
+    };
+    let path = StepPath::number(step.number);
+    let run = driver.run();
+    let mut failures = Vec::new();
+    let wish = match run.step(&path).map(|step| &step.what) {
+        Some(What::Skipped { .. }) => return Ok(None),
+        Some(What::Made(made)) if made.settled().is_some() => return Ok(made.settled().cloned()),
+        // What began before a crash goes on as it began.
+        Some(What::Made(made)) if made.ended.is_none() => wish(&step, made.call.clone()),
+        Some(What::Made(_)) | None => {
+            match step.when.as_ref().map(|when| (when, when.holds(vars))) {
+                None | Some((_, Ok(true))) => {}
+                Some((when, Ok(false))) => {
+                    let command = Command::SkipStep {
+                        path,
+                        title: step.title.clone(),
+                        reason: format!("its condition does not hold: {}", when.text()),
+                    };
+                    driver.commit(command).await?;
+                    return Ok(None);
+                }
+                Some((_, Err(why))) => failures.push(format!("when: {why}")),
+            }
+            let (call, unfilled) = call_of(driver, &step, vars, today)?;
+            failures.extend(unfilled);
+            wish(&step, call)
+        }
+    };
+    let made = match driver.begin_step(&wish).await? {
+        Err(report) => return Ok(Some(report)),
+        Ok(made) => made,
+    };
+    let notes = wish.call.notes.clone();
+    if !failures.is_empty() {
+        let mut report = unsent(failures);
+        report.notes = notes;
+        driver.end_step(&wish.path, report.clone()).await?;
+        return Ok(Some(report));
+    }
+    let called = driver.make(&wish, &made).await?;
+    let mut report = judge(&step, &called, &driver.secrets);
+    report.notes = notes;
+    if report.outcome == StepOutcome::Failed
+        && let Some(helper) = driver.engine()?.helper()
+        && let Some(level) = heal::level_for(helper.as_ref(), wish.call.effect, &report)
+    {
+        let help = Help {
+            helper,
+            level,
+            called,
+            wish,
+            today,
+        };
+        return help.with(driver, skill, (&step, report), vars).await;
+    }
+    driver.end_step(&wish.path, report.clone()).await?;
+    Ok(Some(report))
+}
+
+/// What a step calls, as it is filled now, and what could not be filled.
+fn call_of(
     driver: &Driver,
     step: &Step,
     vars: &Vars,
     today: NaiveDate,
-) -> Result<Option<StepReport>, Halt> {
-    let path = StepPath::number(step.number);
-    let run = driver.run();
-    match run.step(&path).map(|step| &step.what) {
-        Some(What::Skipped { .. }) => return Ok(None),
-        Some(What::Made(made)) => {
-            if let Some(report) = made.settled() {
-                return Ok(Some(report.clone()));
-            }
-        }
-        None => {}
-    }
+) -> Result<(StepCall, Vec<String>), Halt> {
     let engine = driver.engine()?;
     let (effect, notes) = effect_of(step, engine.registry());
     drop(engine);
-    let mut failures = Vec::new();
-    match step.when.as_ref().map(|when| (when, when.holds(vars))) {
-        None | Some((_, Ok(true))) => {}
-        Some((when, Ok(false))) => {
-            let command = Command::SkipStep {
-                path,
-                title: step.title.clone(),
-                reason: format!("its condition does not hold: {}", when.text()),
-            };
-            driver.commit(command).await?;
-            return Ok(None);
-        }
-        Some((_, Err(why))) => failures.push(format!("when: {why}")),
-    }
-    let args = match step.fill(vars, today) {
-        Ok(filled) => filled.args,
+    let (args, failures) = match step.fill(vars, today) {
+        Ok(filled) => (filled.args, Vec::new()),
         Err(errors) => {
-            failures.extend(errors.iter().map(ToString::to_string));
-            step.args.clone()
+            let lines = errors.iter().map(ToString::to_string).collect();
+            (step.args.clone(), lines)
         }
     };
     let approved = match step.approved() {
@@ -171,34 +217,129 @@ async fn make(
         Some(true) => Approved::ThisCall,
         Some(false) => Approved::AnotherCall,
     };
-    let wish = StepWish {
-        path,
-        call: StepCall {
-            number: 1,
-            title: step.title.clone(),
-            intent: Some(step.intent.clone()),
-            tool: step.tool.clone(),
-            args: CanonicalJson::of(&args),
-            effect,
-            verdict: gate(effect, approved, run.flags),
-            notes: notes.clone(),
-        },
+    let call = StepCall {
+        number: 1,
+        title: step.title.clone(),
+        intent: Some(step.intent.clone()),
+        tool: step.tool.clone(),
+        args: CanonicalJson::of(&args),
+        effect,
+        verdict: gate(effect, approved, driver.run().flags),
+        notes,
+    };
+    Ok((call, failures))
+}
+
+fn wish(step: &Step, call: StepCall) -> StepWish {
+    StepWish {
+        path: StepPath::number(step.number),
+        call,
         timeout: step.timeout,
         retries: step.retry,
-    };
-    let made = match driver.begin_step(&wish).await? {
-        Err(report) => return Ok(Some(report)),
-        Ok(made) => made,
-    };
-    let mut report = if failures.is_empty() {
-        let called = driver.make(&wish, &made).await?;
-        judge(step, &called, &driver.secrets)
-    } else {
-        unsent(failures)
-    };
-    report.notes = notes;
-    driver.end_step(&wish.path, report.clone()).await?;
-    Ok(Some(report))
+    }
+}
+
+/// A step that failed, and whoever may help with it.
+struct Help {
+    helper: Arc<dyn Helper>,
+    level: Level,
+    called: Called,
+    wish: StepWish,
+    today: NaiveDate,
+}
+
+impl Help {
+    /// Asks for help, takes what may be taken, and ends the step. Whatever goes wrong here is a note:
+    /// the step stays as it was.
+    async fn with(
+        self,
+        driver: &Driver,
+        skill: &mut Skill,
+        (step, mut report): (&Step, StepReport),
+        vars: &Vars,
+    ) -> Result<Option<StepReport>, Halt> {
+        let path = self.wish.path.clone();
+        let text = text_of(&self.called);
+        let ask = heal::ask(step, &report, &text, &driver.secrets, self.level);
+        let proposed = self.helper.propose(&ask).await;
+        let taken = proposed.and_then(|proposal| {
+            let file = heal::applied(skill, step, &proposal, self.level)?;
+            let index = skill.steps.iter().position(|other| other == step);
+            let after = index.and_then(|index| file.steps.get(index)).cloned();
+            let after = after.ok_or("the step is gone from the changed file")?;
+            Ok((file, after, proposal.reason))
+        });
+        let (file, after, reason) = match taken {
+            Ok(taken) => taken,
+            Err(why) => {
+                report.notes.push(format!("no help: {why}"));
+                driver.end_step(&path, report.clone()).await?;
+                return Ok(Some(report));
+            }
+        };
+        let is_called_again = after.args != step.args;
+        let level = if is_called_again {
+            Level::Two
+        } else {
+            Level::One
+        };
+        let healed = heal::record(step, &after, level, &reason);
+        if !is_called_again {
+            let mut again = judge(&after, &self.called, &driver.secrets);
+            again.notes.clone_from(&report.notes);
+            if again.outcome != StepOutcome::Passed {
+                report
+                    .notes
+                    .push("no help: what was proposed does not hold either".to_owned());
+                driver.end_step(&path, report.clone()).await?;
+                return Ok(Some(report));
+            }
+            let heal = Command::Heal {
+                path: path.clone(),
+                heal: healed,
+            };
+            driver.commit(heal).await?;
+            keep(&self, &file, skill, &mut again).await;
+            driver.end_step(&path, again.clone()).await?;
+            return Ok(Some(again));
+        }
+        // The step failed; its change makes it begin once more, under the same gate.
+        driver.end_step(&path, report.clone()).await?;
+        driver
+            .commit(Command::Heal {
+                path: path.clone(),
+                heal: healed,
+            })
+            .await?;
+        let (call, unfilled) = call_of(driver, &after, vars, self.today)?;
+        let wish = wish(&after, call);
+        let made = match driver.begin_step(&wish).await? {
+            Err(report) => return Ok(Some(report)),
+            Ok(made) => made,
+        };
+        let mut again = if unfilled.is_empty() {
+            let called = driver.make(&wish, &made).await?;
+            judge(&after, &called, &driver.secrets)
+        } else {
+            unsent(unfilled)
+        };
+        again.notes.clone_from(&wish.call.notes);
+        if again.outcome == StepOutcome::Passed {
+            keep(&self, &file, skill, &mut again).await;
+        }
+        driver.end_step(&path, again.clone()).await?;
+        Ok(Some(again))
+    }
+}
+
+/// Goes on with the changed file, and has it kept.
+async fn keep(help: &Help, file: &Skill, skill: &mut Skill, report: &mut StepReport) {
+    if let Err(why) = help.helper.keep(file).await {
+        report
+            .notes
+            .push(format!("the changed file was not kept: {why}"));
+    }
+    *skill = file.clone();
 }
 
 /// The report of a step of which nothing was sent.
@@ -236,10 +377,7 @@ fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
     if !has_answer {
         return report;
     }
-    let text = match (&called.text, &called.answer) {
-        (Some(text), _) | (None, Value::String(text)) => text.clone(),
-        (None, answer) => CanonicalJson::of(answer).as_str().to_owned(),
-    };
+    let text = text_of(called);
     let json = match &called.text {
         Some(text) => parse_answer(text.as_bytes()).ok(),
         None => Some(called.answer.clone()),
@@ -282,6 +420,14 @@ fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
         report.outcome = StepOutcome::Failed;
     }
     report
+}
+
+/// The body of an answer as text.
+fn text_of(called: &Called) -> String {
+    match (&called.text, &called.answer) {
+        (Some(text), _) | (None, Value::String(text)) => text.clone(),
+        (None, answer) => CanonicalJson::of(answer).as_str().to_owned(),
+    }
 }
 
 /// The variables as they were when the run stopped.

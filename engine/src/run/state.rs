@@ -340,7 +340,10 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
             let sent = run.signals.entry(name.clone()).or_default();
             sent.push(data.clone());
         }
-        Event::Healed { path, heal } => run.heals.push((path.clone(), heal.clone())),
+        Event::Healed { path, heal } => {
+            run.heals.push((path.clone(), heal.clone()));
+            run.try_again(path);
+        }
         Event::CancelRequested { reason } => run.cancel = Some(reason.clone()),
         Event::Resumed { flags } => run.resume(*flags),
         Event::Ended {
@@ -383,6 +386,13 @@ impl Run {
             Some(What::Made(_) | What::Skipped { .. }) | None => {
                 Err(format!("the step {path} is not under way"))
             }
+        }
+    }
+
+    /// A step that ended is tried again with what was changed in it; one that is under way goes on.
+    fn try_again(&mut self, path: &StepPath) {
+        if let Some(What::Made(made)) = self.step_mut(path).map(|step| &mut step.what) {
+            made.again = made.ended.is_some();
         }
     }
 
