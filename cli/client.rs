@@ -91,6 +91,7 @@ impl From<Error> for Failure {
             Error::NotJson { source, .. } => {
                 Self::because(words, source).help("check that --server names a Holdpoint server")
             }
+            Error::NoRandomness(source) => Self::because(words, source.as_ref()),
             Error::Problem(refused) => problem::failure(refused),
         }
     }

@@ -31,6 +31,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 CERTAIN_NO = 65
 REASON_CHARS_MAX = 2000
@@ -62,15 +63,18 @@ class Server:
         self.url = url.rstrip("/")
         self.key = key
 
-    def post(self, path, body, wait=0):
+    def post(self, path, body, wait=0, key=None):
         """Answers the JSON of a success, or None where there is none (204)."""
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+        }
+        if key is not None:
+            headers["Idempotency-Key"] = f'"{key}"'
         request = urllib.request.Request(
             self.url + path,
             data=json.dumps(body).encode(),
-            headers={
-                "Authorization": f"Bearer {self.key}",
-                "Content-Type": "application/json",
-            },
+            headers=headers,
         )
         try:
             with urllib.request.urlopen(request, timeout=wait + ANSWER_SECONDS) as answer:
@@ -89,9 +93,10 @@ class Server:
             # No connection, no answer in time, or half an answer.
             raise Later(str(error)) from error
 
-    def claim(self, tools, wait, lease):
+    def claim(self, tools, wait, lease, key):
+        """The same claim with the same key is answered with the same work while its lease runs."""
         body = {"tools": tools, "wait": f"{wait}s", "lease_seconds": lease}
-        return self.post("/v1/work/claim", body, wait)
+        return self.post("/v1/work/claim", body, wait, key)
 
     def heartbeat(self, work, lease):
         body = {"epoch": work["epoch"], "lease_seconds": lease}
@@ -226,12 +231,14 @@ def main():
 
     signal.signal(signal.SIGTERM, asked_to_stop)
     signal.signal(signal.SIGINT, asked_to_stop)
-    tried = 0
+    tried, key = 0, uuid.uuid4()
     while not stop.is_set():
         try:
             # Not broken off by a signal: what was just given out would be lost until its lease ends.
-            work = server.claim(given.tool, given.wait, given.lease)
-            tried = 0
+            work = server.claim(given.tool, given.wait, given.lease, key)
+            # Answered. A key is used again only where nobody knows what the claim came to: what was
+            # begun must not be given to this worker as if it were new.
+            tried, key = 0, uuid.uuid4()
         except Later as error:
             say(f"no work now: {error}")
             tried += 1

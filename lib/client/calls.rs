@@ -171,14 +171,22 @@ impl Client {
         self.change(&action_path(id, "/settle"), body).await
     }
 
-    /// Claims work; none where there was nothing in time. An answer that was lost costs at most one
-    /// lease: what was claimed is then unknown, and never done twice.
-    pub async fn claim(&self, claim: &WorkClaim, wait: Duration) -> Result<Option<Work>, Error> {
+    /// Claims work; none where there was nothing in time. The same claim with the same key is answered
+    /// with the same work, however often it is sent, while the lease runs: use one key until there is
+    /// an answer, and a new one for the next claim.
+    pub async fn claim(
+        &self,
+        claim: &WorkClaim,
+        wait: Duration,
+        key: &str,
+    ) -> Result<Option<Work>, Error> {
         let body = self.text_of(claim)?;
+        let key = quoted(key)?;
         let ask = || {
             let request = self
                 .waiting(Method::POST, "/v1/work/claim", wait)
                 .header(reqwest::header::CONTENT_TYPE, "application/json")
+                .header("Idempotency-Key", &key)
                 .body(body.clone());
             self.send_bytes(request)
         };

@@ -22,6 +22,9 @@ pub enum Error {
     /// The key cannot be sent.
     #[error("an idempotency key has 1 to 255 printable ASCII characters")]
     BadKey,
+    /// There is nothing to make a key of.
+    #[error("cannot make a key: the system gives no randomness")]
+    NoRandomness(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The HTTP client cannot be made.
     #[error("cannot start the HTTP client")]
     Start(#[source] reqwest::Error),
@@ -102,6 +105,7 @@ impl Error {
             | Self::Unencrypted(_)
             | Self::NotAToken
             | Self::BadKey
+            | Self::NoRandomness(_)
             | Self::Start(_)
             | Self::TooLong { .. }
             | Self::NotJson { .. } => false,

@@ -30,6 +30,7 @@
 
 mod calls;
 mod error;
+mod key;
 mod retry;
 mod transport;
 mod worker;
@@ -37,6 +38,7 @@ mod worker;
 pub use calls::{ListFilter, Submitted};
 pub use error::{Error, FieldError, Problem};
 pub use holdpoint_web::wire;
+pub use key::random_key;
 pub use retry::Retry;
 pub use transport::{Answer, Client, is_loopback};
 pub use worker::{Outcome, Worker};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::wire::{Json, Work, WorkClaim, WorkDone, WorkHeartbeat, WorkReport};
-use super::{Client, Error, Retry};
+use super::{Client, Error, Retry, random_key};
 
 /// How long a claim waits where there is nothing to do. Stopping takes at most that long.
 const WAIT: Duration = Duration::from_secs(20);
@@ -100,12 +100,13 @@ impl Worker {
     {
         let mut stop = std::pin::pin!(stop);
         let mut failed = 0;
+        let mut key = None;
         loop {
             if stop.as_mut().now_or_never().is_some() {
                 return Ok(());
             }
             // Not broken off: what the server has just given out would be lost until its lease ends.
-            match self.once(&mut work).await {
+            match self.step(&mut work, &mut key).await {
                 Ok(_) => failed = 0,
                 Err(error) if error.is("lease_lost") => failed = 0,
                 Err(error) if error.is_retryable() => {
@@ -130,13 +131,36 @@ impl Worker {
         F: FnMut(Work) -> Fut,
         Fut: Future<Output = Outcome>,
     {
+        self.step(work, &mut None).await
+    }
+
+    /// As [`Worker::once`]. Where nobody knows what a claim came to, its key stays in `pending`: the
+    /// next one is the same claim, and is answered with the same work. Once there is work, it is gone:
+    /// what was begun must not be given to this worker as if it were new.
+    async fn step<F, Fut>(
+        &self,
+        work: &mut F,
+        pending: &mut Option<String>,
+    ) -> Result<Option<WorkDone>, Error>
+    where
+        F: FnMut(Work) -> Fut,
+        Fut: Future<Output = Outcome>,
+    {
+        let key = match pending.take() {
+            Some(key) => key,
+            None => random_key()?,
+        };
         let claim = WorkClaim {
             tools: self.tools.clone(),
             wait: Some(format!("{}s", self.wait.as_secs())),
             lease_seconds: Some(self.lease.as_secs()),
         };
         let asked = Instant::now();
-        let Some(given) = self.client.claim(&claim, self.wait).await? else {
+        let claimed = self.client.claim(&claim, self.wait, &key).await;
+        if claimed.as_ref().is_err_and(Error::is_retryable) {
+            *pending = Some(key);
+        }
+        let Some(given) = claimed? else {
             if asked.elapsed() < Duration::from_millis(200) {
                 // A server that does not wait is not asked without end.
                 tokio::time::sleep(Duration::from_millis(200)).await;

@@ -3,6 +3,7 @@
 mod bench;
 mod care;
 mod files;
+mod lost;
 mod people;
 mod skills;
 mod story;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use holdpoint::client::{Client, ListFilter, Outcome, Submitted, Worker, wire};
+use holdpoint::client::{Client, ListFilter, Outcome, Submitted, Worker, random_key, wire};
 use serde_json::json;
 
 use crate::support::{Place, Server};
@@ -16,16 +16,16 @@ const TOOLS: &str = r#"{ "tools": {
     "pay": { "safetyClass": "irreversible" } } }"#;
 
 /// A server with a service whose key may work on everything.
-struct House {
-    place: Place,
-    server: Server,
+pub(crate) struct House {
+    pub(crate) place: Place,
+    pub(crate) server: Server,
     client: Client,
     /// A key without any scope.
     plain: String,
 }
 
 impl House {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let place = Place::new();
         place.write("holdpoint.json", TOOLS);
         place.add_person("olga@example.com", "operator");
@@ -61,7 +61,7 @@ impl House {
         self.client = client_of(&self.place, &self.server);
     }
 
-    async fn submit(&self, tool: &str, order: &str) -> wire::Action {
+    pub(crate) async fn submit(&self, tool: &str, order: &str) -> wire::Action {
         let args = wire::Json::value(&json!({ "order_id": order }));
         let submission = wire::Submission::new(tool, args);
         let key = format!("{tool}-{order}");
@@ -77,11 +77,12 @@ impl House {
             wait: None,
             lease_seconds: Some(lease_seconds),
         };
-        let given = self.client.claim(&claim, Duration::ZERO).await;
+        let key = random_key().expect("randomness");
+        let given = self.client.claim(&claim, Duration::ZERO, &key).await;
         given.expect("allowed").expect("there is work")
     }
 
-    async fn end_of(&self, action: &wire::Action) -> wire::Action {
+    pub(crate) async fn end_of(&self, action: &wire::Action) -> wire::Action {
         let end = self.client.wait_for_end(&action.id, Duration::from_mins(1));
         end.await.expect("visible")
     }
@@ -103,29 +104,27 @@ fn done(work: &wire::Work) -> wire::WorkReport {
 }
 
 /// The worker in Python, with a shell command that does the work.
-struct Python(Child);
+pub(crate) struct Python(Child);
 
 impl Python {
     fn start(house: &House, script: &str) -> Self {
+        Self::start_at(house, &house.server.url, "5", script)
+    }
+
+    /// One that reaches its server at this address, and asks for leases this long.
+    pub(crate) fn start_at(house: &House, url: &str, lease: &str, script: &str) -> Self {
         house.place.write("ship.sh", script);
         let worker = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/worker.py");
         let child = Command::new("python3")
             .arg(worker)
-            .args([
-                "--server",
-                &house.server.url,
-                "--tool",
-                "ship",
-                "--tool",
-                "pay",
-            ])
+            .args(["--server", url, "--tool", "ship", "--tool", "pay"])
             .args([
                 "--token-file",
                 "key",
                 "--wait",
                 "1",
                 "--lease",
-                "5",
+                lease,
                 "--",
                 "sh",
                 "ship.sh",
@@ -137,7 +136,7 @@ impl Python {
         Self(child)
     }
 
-    fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         let asked = Command::new("kill")
             .args(["-TERM", &self.0.id().to_string()])
             .status();
@@ -261,7 +260,7 @@ async fn i12_a_worker_goes_on_where_the_server_died_between_claim_and_report() {
     };
     let second = house
         .client
-        .claim(&empty, Duration::ZERO)
+        .claim(&empty, Duration::ZERO, "another")
         .await
         .expect("allowed");
     assert_eq!(second, None, "nobody else gets it");

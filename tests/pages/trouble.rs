@@ -43,6 +43,7 @@ impl House {
             tools: vec!["ship".to_owned()],
             lease: Some(Duration::from_hours(1)),
             wait: Duration::from_secs(10),
+            request_key: None,
         };
         let work = self.engine.claim(&self.service, wish).await;
         assert!(work.expect("allowed").is_some(), "there is work");

@@ -222,6 +222,7 @@ impl Model {
                 attempt::lease(&mut self.attempts, event)?;
                 "executing"
             }
+            (Event::SecretNamed { .. } | Event::LeaseKeyed { .. }, "executing") => "executing",
             (Event::Scheduled { not_before, .. }, "staged" | "accepted") => {
                 self.not_before = not_before.0;
                 self.status

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use clap::Args;
-use holdpoint_engine::time::{Entropy as _, SystemEntropy, Timestamp};
+use holdpoint_engine::time::Timestamp;
 use holdpoint_engine::tool::parse_duration;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
     let body = body(&args)?;
     let key = match &args.idempotency_key {
         Some(key) => key.clone(),
-        None => random_key()?,
+        None => format!("cli-{}", holdpoint::client::random_key()?),
     };
     let sent = client.submit_text(&body, &key).await;
     let answer = sent.map_err(Failure::from).map_err(|failure| {
@@ -165,14 +165,6 @@ fn args_text(argument: &str) -> Outcome<String> {
         )));
     }
     Ok(text)
-}
-
-fn random_key() -> Outcome<String> {
-    let mut bytes = [0; 16];
-    SystemEntropy
-        .fill(&mut bytes)
-        .map_err(|error| Failure::because("cannot make a key", &error))?;
-    Ok(format!("cli-{:032x}", u128::from_be_bytes(bytes)))
 }
 
 fn moment(text: &str) -> Result<Timestamp, String> {

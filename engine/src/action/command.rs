@@ -1,6 +1,8 @@
 //! The wishes that an action may be confronted with, and why they are refused.
 
-use super::{Proposal, Refused, Rendered, Snapshot, Status, Window, Worker};
+use super::{
+    ClaimKey, Proposal, Refused, Rendered, SecretVersion, Snapshot, Status, Window, Worker,
+};
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
@@ -103,6 +105,8 @@ pub enum Command {
         worker: Worker,
         /// How long the worker may take before it says anything, in milliseconds.
         lease_ms: u64,
+        /// The key under which it asks, where there is one.
+        key: Option<ClaimKey>,
         /// Now.
         at: Timestamp,
     },
@@ -226,6 +230,9 @@ pub struct Revalidation {
     pub requirement: Option<Requirement>,
     /// How sure the state will be.
     pub window: Window,
+    /// The version that its secret is at; none where the call needs no secret, or where it could not
+    /// be looked at. Another one than at any time before is no reason against sending.
+    pub secret: Option<SecretVersion>,
 }
 
 /// How an attempt ended, as `target::classify` reads the answer.

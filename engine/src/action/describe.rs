@@ -81,6 +81,18 @@ pub fn describe(event: &Event) -> Value {
         } => json!({
             "attempt": attempt, "epoch": epoch, "until": until.rfc3339(), "at": at.rfc3339(),
         }),
+        Event::SecretNamed {
+            attempt,
+            secret,
+            at,
+        } => json!({
+            "attempt": attempt, "secret": secret.name, "version": secret.version,
+            "changed_at": moment(secret.changed_at), "at": at.rfc3339(),
+        }),
+        Event::LeaseKeyed { attempt, key, at } => json!({
+            "attempt": attempt, "key_digest": key.key.to_string(),
+            "fingerprint": key.fingerprint.to_string(), "at": at.rfc3339(),
+        }),
         Event::WorkReported {
             attempt,
             epoch,

@@ -89,6 +89,7 @@ pub(super) fn resend(action: &mut Action, resend: &Resend, at: Timestamp) {
         etag: resend.etag.clone(),
         is_resend: true,
         lease: None,
+        secret: None,
     });
     if let Some(doubt) = &mut action.doubt {
         doubt.resends = doubt.resends.saturating_add(1);

@@ -3,8 +3,8 @@
 use bincode::{Decode, Encode};
 
 use super::{
-    Difference, Proposal, Refused, Reminder, Rendered, ReplanReason, Resend, Snapshot, Window,
-    Worker,
+    ClaimKey, Difference, Proposal, Refused, Reminder, Rendered, ReplanReason, Resend,
+    SecretVersion, Snapshot, Window, Worker,
 };
 use crate::approval::{CastVote, Requirement};
 use crate::canon::{CanonicalJson, Digest};
@@ -359,6 +359,26 @@ pub enum Event {
         attempt: u32,
         /// Why not, in words.
         message: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// Which version of its secret the call is sent with, and with no other (invariant I16). Stands
+    /// right behind the commit record, in the same append.
+    SecretNamed {
+        /// Which attempt.
+        attempt: u32,
+        /// Which secret, and which version of it.
+        secret: SecretVersion,
+        /// When.
+        at: Timestamp,
+    },
+    /// The worker asked under a key: the same claim again is answered with this lease while it runs.
+    /// Stands right behind the lease, in the same append.
+    LeaseKeyed {
+        /// Which attempt.
+        attempt: u32,
+        /// The key, and what was asked for.
+        key: ClaimKey,
         /// When.
         at: Timestamp,
     },

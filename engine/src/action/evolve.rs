@@ -100,7 +100,9 @@ fn create(id: ActionId, event: &Event) -> Option<Action> {
         | Event::ResendPlanned { .. }
         | Event::ResendRecorded { .. }
         | Event::ResendFailed { .. }
-        | Event::ResendDropped { .. } => None,
+        | Event::ResendDropped { .. }
+        | Event::SecretNamed { .. }
+        | Event::LeaseKeyed { .. } => None,
     }
 }
 
@@ -149,6 +151,11 @@ fn apply(mut action: Action, event: &Event) -> Action {
             ..
         } => {
             attempt::grant(&mut action, worker.clone(), *epoch, *until, *at);
+        }
+        Event::LeaseKeyed { attempt, key, .. } => {
+            if let Some(lease) = attempt::lease_of(&mut action, *attempt) {
+                lease.key = Some(*key);
+            }
         }
         Event::LeaseExtended {
             attempt, until, at, ..
@@ -245,9 +252,11 @@ fn apply(mut action: Action, event: &Event) -> Action {
                 lease: None,
                 etag: revalidated.as_ref().and_then(|state| state.etag.clone()),
                 is_resend: false,
+                secret: None,
             });
             action.phase = Phase::Executing;
         }
+        Event::SecretNamed { secret, .. } => attempt::named(&mut action, secret),
         Event::AttemptSucceeded {
             http_status,
             result,

@@ -98,6 +98,28 @@ pub struct Worker {
     pub name: String,
 }
 
+/// The key under which a worker asked for work, as digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ClaimKey {
+    /// Over the worker and its key.
+    pub key: Digest,
+    /// Over all that was asked for.
+    pub fingerprint: Digest,
+}
+
+/// What names one version of a secret, and says nothing of its value.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct SecretVersion {
+    /// The secret, as the tools file writes it.
+    pub name: String,
+    /// The number of its file and the moment of the file's last change in nanoseconds since 1970,
+    /// as the operating system keeps them: `131337.1764512345123456789`. For a pipe, whose secrets
+    /// nobody can tell apart, `pipe`.
+    pub version: String,
+    /// That moment.
+    pub changed_at: Option<Timestamp>,
+}
+
 /// The right of one worker to carry out one attempt, for a while.
 ///
 /// It ends by a report, or by itself; it is never given to anybody else (invariant I12).
@@ -119,6 +141,8 @@ pub struct Lease {
     pub reported: Option<Digest>,
     /// Over each answer that was kept as evidence only.
     pub late: Vec<Digest>,
+    /// The key under which it was asked for, where there was one.
+    pub key: Option<ClaimKey>,
 }
 
 /// One call of the tool on behalf of the action.
@@ -148,6 +172,9 @@ pub struct Attempt {
     pub etag: Option<String>,
     /// Whether it is the attempt before it, sent again with the same key.
     pub is_resend: bool,
+    /// The version of the secret that it is sent with; none where it needs none, or where the secret
+    /// could not be looked at, so that it cannot be sent.
+    pub secret: Option<SecretVersion>,
 }
 
 /// The same call, sent once more: same key, same bytes, within the time that the target keeps keys.

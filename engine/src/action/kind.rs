@@ -39,6 +39,8 @@ impl Event {
             Self::ResendRecorded { .. } => "action.resend_recorded",
             Self::ResendFailed { .. } => "action.resend_failed",
             Self::ResendDropped { .. } => "action.resend_dropped",
+            Self::SecretNamed { .. } => "action.secret_named",
+            Self::LeaseKeyed { .. } => "action.lease_keyed",
         }
     }
 
@@ -76,7 +78,9 @@ impl Event {
             | Self::ResendPlanned { at, .. }
             | Self::ResendRecorded { at, .. }
             | Self::ResendFailed { at, .. }
-            | Self::ResendDropped { at, .. } => *at,
+            | Self::ResendDropped { at, .. }
+            | Self::SecretNamed { at, .. }
+            | Self::LeaseKeyed { at, .. } => *at,
         }
     }
 }

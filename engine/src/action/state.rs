@@ -290,6 +290,23 @@ impl Action {
             .map(|approval| approval.requirement.deadline)
     }
 
+    /// From when on its call may leave, where it waits for nothing else.
+    pub fn run_at(&self) -> Option<Timestamp> {
+        match &self.phase {
+            Phase::Approved { run_at, .. } | Phase::Accepted { run_at } => Some(*run_at),
+            Phase::Staged
+            | Phase::Executing
+            | Phase::Unknown { .. }
+            | Phase::Succeeded { .. }
+            | Phase::Failed(_)
+            | Phase::Rejected { .. }
+            | Phase::Expired
+            | Phase::Cancelled { .. }
+            | Phase::Refused(_)
+            | Phase::ReplanRequired { .. } => None,
+        }
+    }
+
     /// When the engine must look at it next; none where only a person or a worker can move it.
     ///
     /// An action in `Executing` is looked at when its attempt can no longer be sent: it is then

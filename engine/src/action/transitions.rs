@@ -27,6 +27,8 @@ pub fn legal_from(event: &Event) -> &'static [Status] {
         | Event::LeaseGranted { .. }
         | Event::LeaseExtended { .. }
         | Event::WorkReported { .. }
+        | Event::SecretNamed { .. }
+        | Event::LeaseKeyed { .. }
         | Event::ResendFailed { .. } => &[Executing],
         Event::FoundDone { .. }
         | Event::FoundNotDone { .. }

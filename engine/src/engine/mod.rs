@@ -7,9 +7,10 @@
 //!
 //! * `types`: what is taken and answered. `submit`, `act`, `work`: what changes actions. `pause`:
 //!   the switch that keeps calls from leaving. `query`, `events`: what reads them. `webhooks`: who is told
-//!   of them. `observe`: log lines and metrics.
+//!   of them. `alone`: one request at a time for each key. `observe`: log lines and metrics.
 
 mod act;
+mod alone;
 mod attention;
 mod events;
 pub(crate) mod observe;
@@ -81,7 +82,7 @@ struct Inner {
     entropy: Arc<dyn Entropy>,
     submissions: Semaphore,
     /// Request keys that are being worked on, by the key of their claim.
-    in_progress: Mutex<HashSet<Vec<u8>>>,
+    in_progress: Arc<Mutex<HashSet<Vec<u8>>>>,
     dispatcher: Mutex<Option<JoinHandle<()>>>,
     /// Sends webhooks.
     sender: Arc<Sender>,
@@ -211,7 +212,7 @@ impl Engine {
             identity,
             entropy,
             submissions: Semaphore::new(SUBMISSIONS_MAX),
-            in_progress: Mutex::default(),
+            in_progress: Arc::default(),
             dispatcher: Mutex::new(dispatcher),
             sender,
             deliverer: Mutex::new(deliverer),

@@ -84,7 +84,9 @@ pub(crate) fn events(action: &Action, events: &[Event]) {
             | Event::LateAnswer { .. }
             | Event::LeaseGranted { .. }
             | Event::LeaseExtended { .. }
-            | Event::WorkReported { .. } => {}
+            | Event::WorkReported { .. }
+            | Event::SecretNamed { .. }
+            | Event::LeaseKeyed { .. } => {}
         }
     }
 }

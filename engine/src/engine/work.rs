@@ -3,6 +3,7 @@
 //! Only keys of services and agents with the scope `work:{tool}` or `work:*` are given work. What is
 //! given out is committed, so that all that holds for a call of the engine's own holds for it.
 
+mod again;
 mod types;
 
 use std::sync::Arc;
@@ -14,16 +15,17 @@ use tokio::time::Instant;
 
 pub use types::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
 
+use super::alone::{Alone, claim_key};
 use super::{Engine, Versioned, may_see, observe};
 use crate::action::{
-    Action, AttemptOutcome, Command, Event, Holder, PrincipalKind, WorkReport, Worker,
+    Action, AttemptOutcome, ClaimKey, Command, Event, Holder, PrincipalKind, WorkReport, Worker,
 };
 use crate::canon::{CanonicalJson, Digest};
 use crate::identity::Principal;
 use crate::limits::{
     CLAIM_TOOLS_MAX, CLAIM_WAIT_MAX, LEASE_MS_MAX, LEASE_MS_MIN, WORK_REASON_CHARS_MAX,
 };
-use crate::scheduler::{Pulled, lease_of};
+use crate::scheduler::{Asked, Pulled, lease_of};
 use crate::store::Committed;
 use crate::store::index::NEVER;
 use crate::target::kept;
@@ -37,7 +39,8 @@ impl Engine {
     /// Gives the principal one thing to do, waiting for it where there is nothing now; none where
     /// there was nothing in time, or the engine stops.
     ///
-    /// Whoever goes away before the answer is not taken to have it.
+    /// Whoever goes away before the answer is not taken to have it. With a key, the same claim again is
+    /// answered with what the first one was given, while the worker still has it.
     pub async fn claim(
         &self,
         by: &Principal,
@@ -47,6 +50,32 @@ impl Engine {
         store.stop.may_begin().map_err(unavailable)?;
         let tools = self.check_tools(by, &wish.tools)?;
         let lease_ms = wish.lease.map(lease_ms).transpose()?;
+        let key = wish.request_key.as_ref().map(|asked| ClaimKey {
+            key: Digest::of(&claim_key("wk/", &by.id, &asked.key)),
+            fingerprint: asked.fingerprint,
+        });
+        let alone = match &key {
+            None => None,
+            Some(key) => Some(Arc::new(
+                self.begin(key.key.as_bytes())
+                    .ok_or(WorkError::InProgress)?,
+            )),
+        };
+        if let Some(given) = key
+            .map(|key| self.given_before(by, key))
+            .transpose()?
+            .flatten()
+        {
+            return Ok(Some(given));
+        }
+        let asked = Asked {
+            worker: Worker {
+                id: by.id.clone(),
+                name: by.name.clone(),
+            },
+            lease_ms,
+            key,
+        };
         let until = Instant::now() + wish.wait.min(CLAIM_WAIT_MAX);
         let turn = store
             .board
@@ -55,7 +84,7 @@ impl Engine {
         loop {
             turn.lie_down();
             self.still_works(by)?;
-            let next = match self.pull(by, &tools, lease_ms).await? {
+            let next = match self.pull(&asked, &tools, alone.clone()).await? {
                 Pulled::Work(permit) => {
                     if let Err(error) = self.still_works(by) {
                         let why = "the key of the worker ended before it could have it";
@@ -90,25 +119,23 @@ impl Engine {
     /// since nobody has seen it.
     async fn pull(
         &self,
-        by: &Principal,
+        asked: &Asked,
         tools: &Arc<[String]>,
-        lease_ms: Option<u64>,
+        alone: Option<Arc<Alone>>,
     ) -> Result<Pulled, WorkError> {
-        let worker = Worker {
-            id: by.id.clone(),
-            name: by.name.clone(),
-        };
         let (work, tools) = (Arc::clone(&self.inner.work), Arc::clone(tools));
         let (give, given) = oneshot::channel();
+        let asked = asked.clone();
         tokio::spawn(async move {
-            let pulled = work.pull(&tools, &worker, lease_ms).await;
-            if let Err(Ok(Pulled::Work(permit))) = give.send(pulled) {
+            let pulled = work.pull(&tools, &asked).await;
+            // Until what nobody waits for any more is taken back, its key is in use.
+            if let Err((Ok(Pulled::Work(permit)), _alone)) = give.send((pulled, alone)) {
                 work.give_back(*permit, "the worker had gone before it could have it")
                     .await;
             }
         });
         match given.await {
-            Ok(pulled) => Ok(pulled?),
+            Ok((pulled, _alone)) => Ok(pulled?),
             Err(error) => Err(unavailable(error)),
         }
     }

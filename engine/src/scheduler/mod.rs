@@ -29,7 +29,7 @@ mod work;
 pub(crate) use board::Board;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use inbox::Inbox;
-pub(crate) use pull::{Pulled, lease_of};
+pub(crate) use pull::{Asked, Pulled, lease_of};
 pub(crate) use recovery::recover;
 pub(crate) use revalidate::sends_without_etag;
 pub(crate) use work::{ENGINE, Work};

@@ -7,7 +7,9 @@ use std::time::Duration;
 use holdpoint_storage::{Direction, ScanRange};
 
 use super::work::{ENGINE, Sender, Step, Work};
-use crate::action::{Action, ActionId, AttemptOutcome, Command, Holder, WorkReport, Worker};
+use crate::action::{
+    Action, ActionId, AttemptOutcome, ClaimKey, Command, Holder, WorkReport, Worker,
+};
 use crate::canon::Digest;
 use crate::engine::observe;
 use crate::limits::{LEASE_MS_MAX, LEASE_MS_MIN};
@@ -27,6 +29,16 @@ const CONFLICTS_MAX: u32 = 32;
 const CHANGED_WAIT: Duration = Duration::from_secs(1);
 const SLEEP_MAX: Duration = Duration::from_mins(1);
 
+/// Who asks for work, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) worker: Worker,
+    /// How long the lease is to be, in milliseconds; none for the time limit of the tool.
+    pub(crate) lease_ms: Option<u64>,
+    /// The key of the claim, where it has one.
+    pub(crate) key: Option<ClaimKey>,
+}
+
 /// What a look for work came to.
 pub(crate) enum Pulled {
     /// This is the worker's now.
@@ -43,8 +55,7 @@ impl Work {
     pub(crate) async fn pull(
         &self,
         tools: &[String],
-        worker: &Worker,
-        lease_ms: Option<u64>,
+        asked: &Asked,
     ) -> Result<Pulled, CommitError> {
         if self.store.pause.is_paused() {
             // Resuming wakes everybody who waits.
@@ -75,7 +86,7 @@ impl Work {
                 let Some(hand) = self.store.board.take(key.id, &key.tool, limit) else {
                     continue;
                 };
-                let given = self.give(key.id, worker, lease_ms).await;
+                let given = self.give(key.id, asked).await;
                 hand.done(matches!(given, Ok(Some(_))));
                 match given {
                     Ok(Some(permit)) => return Ok(Pulled::Work(Box::new(permit))),
@@ -152,14 +163,9 @@ impl Work {
     }
 
     /// Commits one action for a worker, where nothing stands against it.
-    async fn give(
-        &self,
-        id: ActionId,
-        worker: &Worker,
-        lease_ms: Option<u64>,
-    ) -> Result<Option<CommitPermit>, CommitError> {
+    async fn give(&self, id: ActionId, asked: &Asked) -> Result<Option<CommitPermit>, CommitError> {
         for _ in 0..CONFLICTS_MAX {
-            match self.claim(id, worker, lease_ms).await? {
+            match self.claim(id, asked).await? {
                 Step::Rest => return Ok(None),
                 Step::Again => tokio::task::yield_now().await,
                 Step::Send(permit) => {
@@ -174,12 +180,7 @@ impl Work {
         Ok(None)
     }
 
-    async fn claim(
-        &self,
-        id: ActionId,
-        worker: &Worker,
-        lease_ms: Option<u64>,
-    ) -> Result<Step, CommitError> {
+    async fn claim(&self, id: ActionId, asked: &Asked) -> Result<Step, CommitError> {
         if self.store.stop.may_begin().is_err() {
             return Ok(Step::Rest);
         }
@@ -195,8 +196,11 @@ impl Work {
         if index::pulled_from(action).is_none_or(|from| now < from) {
             return Ok(Step::Rest);
         }
-        let lease_ms = lease_ms.unwrap_or_else(|| lease_of(action));
-        let sender = Sender::Worker { worker, lease_ms };
+        let sender = Sender::Worker {
+            worker: &asked.worker,
+            lease_ms: asked.lease_ms.unwrap_or_else(|| lease_of(action)),
+            key: asked.key,
+        };
         self.attempt(view, &sender).await
     }
 

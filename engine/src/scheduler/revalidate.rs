@@ -3,6 +3,7 @@
 use super::work::Work;
 use crate::action::{Action, Revalidation, Snapshot, Window};
 use crate::seeded::Bug;
+use crate::target::secret_of;
 use crate::tool::{Context, Execute, StateView, Tool};
 
 impl Work {
@@ -55,6 +56,11 @@ impl Work {
             request: tool.render_execute(&ctx).ok(),
             requirement,
             window: state_window(tool, reads && snapshot.is_some()),
+            secret: if same_tool {
+                secret_of(tool).await
+            } else {
+                None
+            },
             snapshot,
         })
     }
@@ -103,5 +109,6 @@ pub(super) fn tool_is_gone() -> Revalidation {
         request: None,
         requirement: None,
         window: Window::Open,
+        secret: None,
     }
 }

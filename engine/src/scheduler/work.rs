@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::revalidate::{tool_is_gone, view_of};
 use crate::action::{
-    Action, ActionId, AttemptOutcome, Command, Phase, Refusal, Reminder, Revalidation, Worker,
+    Action, ActionId, AttemptOutcome, ClaimKey, Command, Phase, Refusal, Reminder, Revalidation,
+    Worker,
 };
 use crate::engine::{Versioned, observe};
 use crate::store::{CommitError, Request, Store};
@@ -42,7 +43,11 @@ pub(super) enum Sender<'a> {
     /// The engine.
     Engine,
     /// A worker that asks for it.
-    Worker { worker: &'a Worker, lease_ms: u64 },
+    Worker {
+        worker: &'a Worker,
+        lease_ms: u64,
+        key: Option<ClaimKey>,
+    },
 }
 
 impl Sender<'_> {
@@ -56,10 +61,15 @@ impl Sender<'_> {
     fn wish(&self, revalidation: Revalidation, at: Timestamp) -> Command {
         match self {
             Self::Engine => Command::Commit { revalidation, at },
-            Self::Worker { worker, lease_ms } => Command::Claim {
+            Self::Worker {
+                worker,
+                lease_ms,
+                key,
+            } => Command::Claim {
                 revalidation,
                 worker: (*worker).clone(),
                 lease_ms: *lease_ms,
+                key: *key,
                 at,
             },
         }

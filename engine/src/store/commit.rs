@@ -317,7 +317,9 @@ fn room_after(event: &Event) -> usize {
         | Event::Reminded { .. }
         | Event::ResendPlanned { .. }
         | Event::ResendFailed { .. }
-        | Event::ResendDropped { .. } => 0,
+        | Event::ResendDropped { .. }
+        | Event::SecretNamed { .. }
+        | Event::LeaseKeyed { .. } => 0,
     }
 }
 

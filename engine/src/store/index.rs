@@ -6,6 +6,7 @@
 //! | 2 open | status (1), due (8), id (16) | the name of the tool |
 //! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`], [`META_KINDS`] |
 //! | 10 work | tool, 0, due (8), id (16) | the digest of the tool (32) |
+//! | 11 claimed | digest of worker and key (32), id (16) | the fingerprint of the claim (32) |
 //! | 60 remind | due (8), id (16) | the name of the tool |
 //!
 //! Index 2 holds what is waiting, not what has happened: every action that is not final has exactly
@@ -13,9 +14,10 @@
 //! scheduler finds an approved action without looking at anything that is merely submitted. What is
 //! never due by itself (it waits for a person or a worker) stands at the end of its lane.
 //!
-//! Index 10 holds what workers may pull, now or later, by tool. What a worker has is not in it.
+//! Index 10 holds what workers may pull, now or later, by tool. What a worker has is not in it. Index 11
+//! holds what workers have, where they asked for it under a key.
 
-use crate::action::{Action, ActionId, Phase, Status};
+use crate::action::{Action, ActionId, ClaimKey, Phase, Status};
 use crate::canon::Digest;
 use crate::time::Timestamp;
 
@@ -27,6 +29,8 @@ pub(crate) const OPEN: u8 = 2;
 pub(crate) const META: u8 = 3;
 /// What workers may pull.
 pub(crate) const WORK: u8 = 10;
+/// What workers have, by the key under which they asked.
+pub(crate) const CLAIMED: u8 = 11;
 /// Who is to be reminded, and when. Apart from the open index, whose order is that of the deadlines.
 pub(crate) const REMIND: u8 = 60;
 
@@ -162,7 +166,13 @@ impl Entries {
             key: remind.bytes(),
             value: tool(),
         });
-        Self([open, work, remind].into_iter().flatten().collect())
+        let claimed = ClaimedKey::of(action).map(|claimed| Entry {
+            index: CLAIMED,
+            key: claimed.bytes(),
+            value: claimed.asked.fingerprint.as_bytes().to_vec(),
+        });
+        let all = [open, work, claimed, remind];
+        Self(all.into_iter().flatten().collect())
     }
 
     /// Those that are not among `others`.
@@ -214,21 +224,7 @@ fn due_of(action: &Action) -> Timestamp {
 
 /// From when on a worker may pull the action; none where there is nothing to pull.
 pub(crate) fn pulled_from(action: &Action) -> Option<Timestamp> {
-    match &action.phase {
-        Phase::Approved { run_at, .. } | Phase::Accepted { run_at } => {
-            action.is_pulled().then_some(*run_at)
-        }
-        Phase::Staged
-        | Phase::Executing
-        | Phase::Unknown { .. }
-        | Phase::Succeeded { .. }
-        | Phase::Failed(_)
-        | Phase::Rejected { .. }
-        | Phase::Expired
-        | Phase::Cancelled { .. }
-        | Phase::Refused(_)
-        | Phase::ReplanRequired { .. } => None,
-    }
+    action.run_at().filter(|_| action.is_pulled())
 }
 
 /// One entry of the work index.
@@ -272,6 +268,43 @@ impl WorkKey {
             due: Timestamp(i64::from_be_bytes(due.try_into().ok()?)),
             id: ActionId::from_bytes(id.try_into().ok()?),
             tool_digest: Digest::from_bytes(value.try_into().ok()?),
+        })
+    }
+}
+
+/// One entry of the index of claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClaimedKey {
+    /// The key, and what was asked for.
+    pub(crate) asked: ClaimKey,
+    /// What was given.
+    pub(crate) id: ActionId,
+}
+
+impl ClaimedKey {
+    /// The entry of an action that a worker has, where it asked under a key.
+    fn of(action: &Action) -> Option<Self> {
+        let last = action.attempts.last().filter(|_| action.is_leased())?;
+        let asked = last.lease.as_ref()?.key?;
+        let id = action.id;
+        Some(Self { asked, id })
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut key = self.asked.key.as_bytes().to_vec();
+        key.extend_from_slice(self.id.as_bytes());
+        key
+    }
+
+    /// The other way round; none for bytes that are no entry.
+    pub(crate) fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
+        let (key, id) = key.split_at_checked(32)?;
+        Some(Self {
+            asked: ClaimKey {
+                key: Digest::from_bytes(key.try_into().ok()?),
+                fingerprint: Digest::from_bytes(value.try_into().ok()?),
+            },
+            id: ActionId::from_bytes(id.try_into().ok()?),
         })
     }
 }

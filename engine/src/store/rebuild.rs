@@ -83,6 +83,7 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         index::VIEW,
         index::OPEN,
         index::WORK,
+        index::CLAIMED,
         index::REMIND,
         webhook::ENDPOINTS,
         run::RUNS,

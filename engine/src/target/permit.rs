@@ -1,6 +1,6 @@
 //! The right to send one attempt.
 
-use crate::action::{Action, Event, Lease, Rendered, Snapshot};
+use crate::action::{Action, Event, Lease, Rendered, SecretVersion, Snapshot};
 use crate::store::Committed;
 use crate::time::Timestamp;
 
@@ -72,6 +72,11 @@ impl CommitPermit {
     /// the first send where the same call is sent again.
     pub(crate) fn etag(&self) -> Option<&str> {
         self.action.attempts.last()?.etag.as_deref()
+    }
+
+    /// The version of the secret that it is to be sent with, as the commit record names it.
+    pub(crate) fn secret(&self) -> Option<&SecretVersion> {
+        self.action.attempts.last()?.secret.as_ref()
     }
 
     /// The lease of the worker that is to make the call; none where the engine makes it.

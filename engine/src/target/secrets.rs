@@ -1,11 +1,17 @@
 //! Secrets, read from their files at the moment of sending (invariant I16).
 
+use std::fs::Metadata;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use tokio::io::AsyncReadExt as _;
+
 use super::{Answer, Body, CallError, Hidden};
+use crate::action::SecretVersion;
 use crate::seeded::Bug;
-use crate::tool::{Auth, SecretRef};
+use crate::time::Timestamp;
+use crate::tool::{Auth, Execute, SecretRef, Tool};
 
 /// What stands in the place of a secret that came back.
 const IN_ITS_PLACE: &str = "(hidden)";
@@ -15,22 +21,30 @@ const HIDDEN_BYTES_MIN: usize = 6;
 
 /// What was sent in one call and must not be kept: some targets repeat the request in an answer.
 #[derive(Default)]
-pub(super) struct Secrets(Vec<Hidden>);
+pub(super) struct Secrets {
+    values: Vec<Hidden>,
+    version: Option<SecretVersion>,
+}
 
 impl Secrets {
     pub(super) fn add(&mut self, value: &str) {
         let escaped = serde_json::Value::from(value).to_string();
         for form in [value, escaped.trim_matches('"')] {
-            if HIDDEN_BYTES_MIN <= form.len() && !self.0.iter().any(|known| known.expose() == form)
-            {
-                self.0.push(Hidden::new(form.to_owned()));
+            let is_known = self.values.iter().any(|known| known.expose() == form);
+            if HIDDEN_BYTES_MIN <= form.len() && !is_known {
+                self.values.push(Hidden::new(form.to_owned()));
             }
         }
     }
 
+    /// The version that was read; none where nothing was.
+    pub(super) fn version(&self) -> Option<&SecretVersion> {
+        self.version.as_ref()
+    }
+
     /// What was seen, without the secrets.
     pub(super) fn hide(&self, seen: Result<Answer, CallError>) -> Result<Answer, CallError> {
-        if self.0.is_empty() || Bug::SecretInError.is_on() {
+        if self.values.is_empty() || Bug::SecretInError.is_on() {
             return seen;
         }
         match seen {
@@ -52,17 +66,19 @@ impl Secrets {
     }
 
     fn are_in(&self, bytes: &[u8]) -> bool {
-        self.0.iter().any(|secret| find(bytes, secret).is_some())
+        self.values
+            .iter()
+            .any(|secret| find(bytes, secret).is_some())
     }
 
     fn without_text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| {
+        self.values.iter().fold(text.to_owned(), |text, secret| {
             text.replace(secret.expose(), IN_ITS_PLACE)
         })
     }
 
     fn without(&self, mut bytes: Vec<u8>) -> Vec<u8> {
-        for secret in &self.0 {
+        for secret in &self.values {
             let mut rest = bytes.as_slice();
             let mut clean = Vec::new();
             while let Some(at) = find(rest, secret) {
@@ -90,7 +106,8 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 /// The header that proves who we are, or why there is none. The text names the file, never what is
 /// in it. What was read is added to `secrets`.
 pub(super) async fn header(auth: &Auth, secrets: &mut Secrets) -> Result<(String, Hidden), String> {
-    let secret = read(auth.secret()).await?;
+    let (secret, version) = read(auth.secret()).await?;
+    secrets.version = Some(version);
     secrets.add(secret.expose());
     let authorization = |value: String| ("Authorization".to_owned(), Hidden::new(value));
     Ok(match auth {
@@ -104,7 +121,61 @@ pub(super) async fn header(auth: &Auth, secrets: &mut Secrets) -> Result<(String
     })
 }
 
-async fn read(secret: &SecretRef) -> Result<Hidden, String> {
+/// The version that the secret of a tool's calls is at; none where they need none, or where that
+/// cannot be seen, so that none can be sent either.
+pub(crate) async fn secret_of(tool: &Tool) -> Option<SecretVersion> {
+    let secret = match &tool.execute {
+        Execute::Http(call) => call.auth.as_ref()?.secret(),
+        Execute::Local(_) | Execute::Worker | Execute::Request(_) => return None,
+    };
+    // A file can be on a disk that does not answer.
+    let looked = tokio::time::timeout(tool.timeout, tokio::fs::metadata(&secret.path));
+    let metadata = looked.await.ok()?.ok()?;
+    Some(version_of(secret, &metadata))
+}
+
+/// Made of what the operating system notes about the file, not of what is in it: whoever reads it,
+/// however short the secret is, learns nothing of it. Any change of the file makes another one.
+fn version_of(secret: &SecretRef, metadata: &Metadata) -> SecretVersion {
+    let name = secret.name.clone();
+    if !metadata.is_file() {
+        // A pipe changes whenever it is written to, which is each time that it is read.
+        return SecretVersion {
+            name,
+            version: "pipe".to_owned(),
+            changed_at: None,
+        };
+    }
+    let (file, seconds, nanos) = changed(metadata);
+    let millis = seconds
+        .saturating_mul(1000)
+        .saturating_add(nanos / 1_000_000);
+    SecretVersion {
+        name,
+        version: format!("{file}.{seconds}{nanos:09}"),
+        changed_at: Some(Timestamp(millis)),
+    }
+}
+
+/// The number of the file, and when it or what is known of it last changed: a moment that no program
+/// can set, so that a file that was put back does not pass for the one before.
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> (u64, i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+}
+
+/// Where files have no number, when it was last written.
+#[cfg(not(unix))]
+fn changed(metadata: &Metadata) -> (u64, i64, i64) {
+    let written = metadata.modified().ok();
+    let since = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let since = since.unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    (0, seconds, i64::from(since.subsec_nanos()))
+}
+
+async fn read(secret: &SecretRef) -> Result<(Hidden, SecretVersion), String> {
     let path = secret.path.display();
     let cannot = |why: String| {
         format!(
@@ -112,21 +183,26 @@ async fn read(secret: &SecretRef) -> Result<Hidden, String> {
             secret.name
         )
     };
-    let metadata = tokio::fs::metadata(&secret.path)
-        .await
-        .map_err(|error| cannot(error.to_string()))?;
+    let failed = |error: std::io::Error| cannot(error.to_string());
+    let mut file = tokio::fs::File::open(&secret.path).await.map_err(failed)?;
+    let metadata = file.metadata().await.map_err(failed)?;
     if SECRET_BYTES_MAX < metadata.len() {
         return Err(cannot(format!(
             "it is longer than {SECRET_BYTES_MAX} bytes"
         )));
     }
-    let bytes = tokio::fs::read(&secret.path)
-        .await
-        .map_err(|error| cannot(error.to_string()))?;
+    let mut bytes = Vec::new();
+    let mut part = (&mut file).take(SECRET_BYTES_MAX);
+    part.read_to_end(&mut bytes).await.map_err(failed)?;
+    // What was read while it was being written is of no version.
+    let version = version_of(secret, &metadata);
+    if version_of(secret, &file.metadata().await.map_err(failed)?) != version {
+        return Err(cannot("it changed while it was read".to_owned()));
+    }
     let text = String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8".to_owned()))?;
     let value = text.trim_end_matches(['\n', '\r']);
     if value.is_empty() {
         return Err(cannot("it is empty".to_owned()));
     }
-    Ok(Hidden::new(value.to_owned()))
+    Ok((Hidden::new(value.to_owned()), version))
 }

@@ -11,7 +11,9 @@ use super::classify::{Rules, classify};
 use super::local::{LocalCall, Locals};
 use super::secrets::{self, Secrets};
 use super::{Answer, CallError, CommitPermit, Hidden, LOCAL_METHOD, Outgoing, Target};
-use crate::action::{ActionId, AttemptOutcome, Finding, Rendered, SafetyClass, Snapshot};
+use crate::action::{
+    ActionId, AttemptOutcome, Finding, Rendered, SafetyClass, SecretVersion, Snapshot,
+};
 use crate::canon::CanonicalJson;
 use crate::limits::HEADER_BYTES_MAX;
 use crate::seeded::Bug;
@@ -130,6 +132,7 @@ impl World {
             etag,
             args,
             key: "",
+            named: None,
             until: Instant::now() + timeout,
         };
         self.execute(tool, call).await
@@ -173,6 +176,7 @@ impl World {
             etag: permit.etag(),
             args: &proposal.args.value(),
             key: &proposal.idempotency_key,
+            named: Some(permit.secret()),
             until,
         };
         self.execute(tool, call).await
@@ -211,6 +215,10 @@ impl World {
             Ok(prepared) => prepared,
             Err(message) => return not_delivered(message),
         };
+        if call.named.is_some_and(|named| named != hidden.version()) {
+            let message = "the secret changed after the commit record named its version";
+            return not_delivered(message.to_owned());
+        }
         if http.is_some_and(HttpCall::sends_state_etag) {
             let Some(etag) = call.etag else {
                 return not_delivered("the state has no ETag to send along".to_owned());
@@ -306,6 +314,9 @@ struct Call<'a> {
     etag: Option<&'a str>,
     args: &'a Value,
     key: &'a str,
+    /// What the commit record says of the secret, where there is a commit record: it is sent with
+    /// that version and with no other (invariant I16).
+    named: Option<Option<&'a SecretVersion>>,
     until: Instant,
 }
 

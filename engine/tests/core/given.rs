@@ -143,6 +143,7 @@ pub(crate) fn found() -> Revalidation {
         request: Some(request()),
         requirement: Some(requirement(vec![need(1, &["finance"])])),
         window: Window::Closed,
+        secret: None,
     }
 }
 
@@ -312,6 +313,7 @@ pub(crate) fn claim(name: &str, at: Timestamp) -> Command {
         },
         worker: worker(name),
         lease_ms: 10_000,
+        key: None,
         at,
     }
 }

@@ -6,6 +6,7 @@ mod edges;
 pub(crate) mod given;
 mod history;
 pub(crate) mod kept;
+pub(crate) mod named;
 mod properties;
 pub(crate) mod table;
 mod time;

@@ -282,6 +282,16 @@ fn events() -> Vec<Event> {
             report: digest,
             at: T0,
         },
+        Event::SecretNamed {
+            attempt: 1,
+            secret: crate::named::secret("1.1"),
+            at: T0,
+        },
+        Event::LeaseKeyed {
+            attempt: 1,
+            key: crate::named::claim_key("a"),
+            at: T0,
+        },
     ]
 }
 

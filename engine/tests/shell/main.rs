@@ -16,6 +16,7 @@ mod on_disk;
 mod pulls;
 mod restarts;
 mod rounds;
+mod secrets;
 mod shop;
 mod time;
 mod work;

@@ -109,6 +109,7 @@ async fn live(scene: &Scene) -> Left {
         tools: vec!["pulled".to_owned()],
         wait: Duration::ZERO,
         lease: Some(HOUR / 4),
+        request_key: None,
     };
     let work = engine.claim(&packer.expect("it works"), wish).await;
     let work = work.expect("a claim").expect("work");
@@ -155,6 +156,7 @@ async fn check(engine: &Engine, left: &Left) {
         tools: vec!["pulled".to_owned()],
         wait: Duration::ZERO,
         lease: None,
+        request_key: None,
     };
     let none = engine.claim(&packer, wish()).await.expect("a claim");
     assert!(none.is_none(), "paused");

@@ -31,6 +31,7 @@ async fn pull(engine: &Engine) -> Result<Option<Assignment>, WorkError> {
         tools: vec!["pulled".to_owned()],
         wait: Duration::ZERO,
         lease: Some(Duration::from_mins(1)),
+        request_key: None,
     };
     engine.claim(&worker(), wish).await
 }
@@ -169,6 +170,7 @@ async fn i18_a_key_that_is_revoked_while_it_waits_is_given_nothing() {
             tools: vec!["pulled".to_owned()],
             wait: HOUR,
             lease: None,
+            request_key: None,
         };
         engine.claim(&by, wish).await
     });

@@ -1,5 +1,6 @@
 //! Workers that pull: one at a time, through stops and starts, with all that a call is held to.
 
+mod again;
 mod held;
 mod lease;
 mod queue;
@@ -81,6 +82,7 @@ fn wish(tools: &[&str], wait: Duration) -> ClaimWish {
         tools: tools.iter().map(ToString::to_string).collect(),
         wait,
         lease: None,
+        request_key: None,
     }
 }
 

@@ -30,4 +30,4 @@ mod tests;
 pub use engine::{action, approval, canon, limits, time};
 pub use storage::seeded;
 #[cfg(test)]
-use tests::{given, kept, table};
+use tests::{given, kept, named, table};

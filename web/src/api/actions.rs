@@ -56,7 +56,7 @@ pub(super) async fn submit(
 ) -> Result<Response, Problem> {
     params.only(&["wait"], false)?;
     let at_most = wait::asked(&params, &headers)?;
-    let request_key = idempotency::request_key(&headers, &body.canonical())?;
+    let request_key = idempotency::request_key(&headers, "POST /v1/actions", &body.canonical())?;
     let submission = Submission {
         // From the value that was read strictly, not from text that would be read again.
         args: body.json.get("args").cloned().unwrap_or_default(),

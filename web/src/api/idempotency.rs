@@ -12,10 +12,12 @@ const NAME: &str = "idempotency-key";
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 255;
 
-/// The key of a submission, where it has one, with the fingerprint of its body. A key is written as
-/// a quoted string, or bare as many clients do; both forms name the same key.
+/// The key of a request, where it has one, with the fingerprint of what it is (`POST /v1/actions`) and
+/// of its body. A key is written as a quoted string, or bare as many clients do; both forms name the
+/// same key.
 pub(crate) fn request_key(
     headers: &HeaderMap,
+    what: &str,
     body: &CanonicalJson,
 ) -> Result<Option<RequestKey>, Problem> {
     let mut values = headers.get_all(NAME).iter();
@@ -36,7 +38,7 @@ pub(crate) fn request_key(
             "Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID",
         )
     })?;
-    let fingerprint = Digest::of(format!("POST /v1/actions\n{body}").as_bytes());
+    let fingerprint = Digest::of(format!("{what}\n{body}").as_bytes());
     Ok(Some(RequestKey { key, fingerprint }))
 }
 

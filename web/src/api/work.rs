@@ -8,10 +8,10 @@ use axum::Json as AxumJson;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdpoint_engine::engine::{ClaimWish, WorkError, WorkId, WorkOutcome};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
 use super::errors::{unavailable, unknown_tool};
-use super::{Body, wait};
+use super::{Body, idempotency, wait};
 use crate::auth::Caller;
 use crate::problem::{Code, FieldError, Problem, ProblemBody};
 use crate::state::AppState;
@@ -20,14 +20,23 @@ use crate::wire;
 /// When to come back where too many wait already.
 const LATER: Duration = Duration::from_secs(5);
 
+/// When to come back where the same claim is being answered.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Claim work
 ///
 /// Gives one attempt of one of these tools to the worker, waiting for it where there is nothing now.
 /// What is given is committed: it was approved where it must be, the state was read again, and nobody
 /// else gets it. It must be reported on before the lease ends, else its outcome is unknown.
+///
+/// With an `Idempotency-Key`, the same claim again is answered with what the first one was given, while
+/// the worker still has it: an answer that was lost costs nothing. Afterwards the key is free.
 #[utoipa::path(
     post, path = "/v1/work/claim", tag = "work", operation_id = "claim_work",
     security(("bearer" = [])),
+    params(
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters, quoted or bare; the same for every try of one claim, and a new one for the next claim. With another body it is 422 while the lease runs"),
+    ),
     request_body = wire::WorkClaim,
     responses(
         (status = 200, description = "The worker has this attempt now", body = wire::Work),
@@ -38,8 +47,10 @@ const LATER: Duration = Duration::from_secs(5);
 pub(super) async fn claim(
     State(state): State<AppState>,
     Caller(by): Caller,
+    headers: HeaderMap,
     body: Body<wire::WorkClaim>,
 ) -> Result<Response, Problem> {
+    let request_key = idempotency::request_key(&headers, "POST /v1/work/claim", &body.canonical())?;
     let claim = body.value;
     let wish = ClaimWish {
         tools: claim.tools,
@@ -50,6 +61,7 @@ pub(super) async fn claim(
             .transpose()?
             .unwrap_or_default(),
         lease: claim.lease_seconds.map(Duration::from_secs),
+        request_key,
     };
     let claimed = tokio::select! {
         biased;
@@ -168,6 +180,8 @@ impl From<WorkError> for Problem {
                 unknown_tool("/tools", &tool, suggestion.as_deref())
             }
             WorkError::Invalid(_) => Self::new(Code::InvalidRequest, detail),
+            WorkError::InProgress => Self::new(Code::InProgress, detail).after(SOON),
+            WorkError::KeyReused { .. } => Self::new(Code::KeyReused, detail),
             WorkError::Overloaded => Self::new(Code::Overloaded, detail).after(LATER),
             WorkError::NotHolder => Self::new(Code::NotTheHolder, detail),
             WorkError::LeaseLost => Self::new(Code::LeaseLost, detail),

@@ -196,6 +196,7 @@ impl House {
             tools: vec!["close_account".to_owned()],
             lease: None,
             wait: std::time::Duration::from_secs(10),
+            request_key: None,
         };
         let work = self.engine.claim(&by, wish).await.expect("a claim");
         let work = work.expect("work");

@@ -294,6 +294,21 @@ pub struct Attempt {
     /// Which worker has it, or had it; none where the server makes the call.
     #[serde(default)]
     pub lease: Option<Lease>,
+    /// The version of the secret that it was sent with; none where it needs none.
+    #[serde(default)]
+    pub secret: Option<SecretVersion>,
+}
+
+/// One version of a secret, told from its file and not from its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SecretVersion {
+    /// The secret, as the tools file writes it.
+    pub name: String,
+    /// The number of its file and the moment of the file's last change, in nanoseconds; `pipe` for a
+    /// pipe.
+    pub version: String,
+    /// That moment.
+    pub changed_at: Option<String>,
 }
 
 /// The right of one worker to carry out one attempt.

@@ -7,7 +7,7 @@ use holdpoint_engine::time::Timestamp;
 
 use super::{
     Action, Answered, Approval, Attempt, Caller, Difference, Doubt, Ended, Header, Json, Lease,
-    Need, Request, Snapshot, Vote,
+    Need, Request, SecretVersion, Snapshot, Vote,
 };
 
 impl Action {
@@ -245,6 +245,17 @@ impl From<&core::Attempt> for Attempt {
             request_digest: attempt.request_digest.to_string(),
             resend: attempt.is_resend,
             lease: attempt.lease.as_ref().map(Into::into),
+            secret: attempt.secret.as_ref().map(Into::into),
+        }
+    }
+}
+
+impl From<&core::SecretVersion> for SecretVersion {
+    fn from(secret: &core::SecretVersion) -> Self {
+        Self {
+            name: secret.name.clone(),
+            version: secret.version.clone(),
+            changed_at: secret.changed_at.map(Timestamp::rfc3339),
         }
     }
 }

@@ -23,7 +23,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 pub use action::{
     Action, Answered, Approval, Attempt, Caller, Decision, Difference, Doubt, Ended, Header, Lease,
-    List, Need, Reason, Request, Settlement, Snapshot, Submission, Submitted, Vote,
+    List, Need, Reason, Request, SecretVersion, Settlement, Snapshot, Submission, Submitted, Vote,
 };
 pub use history::{Event, Events, Receipt, RecordRef};
 pub use operations::{Attention, AttentionList, Pause, PauseWish};

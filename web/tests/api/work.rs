@@ -161,3 +161,32 @@ async fn a_claim_that_waits_is_answered_when_work_comes() {
     let work = waiting.await.expect("no panic");
     assert_eq!(work.json()["action"], action["id"]);
 }
+
+#[tokio::test]
+async fn the_same_claim_again_is_answered_with_the_same_work() {
+    let world = World::new().await;
+    for number in 1..=2 {
+        proposed(&world, number).await;
+    }
+    let claim = async |keys: &[&'static str], lease: u32| {
+        let body = json!({"tools": ["ship"], "lease_seconds": lease}).to_string();
+        let mut request = world.request("service", "POST", "/v1/work/claim", Some(&body));
+        for key in keys {
+            let key = http::HeaderValue::from_static(key);
+            request.headers_mut().append("idempotency-key", key);
+        }
+        world.send(request).await
+    };
+    let first = claim(&["\"k1\""], 60).await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    // Bare or quoted, it is the same key.
+    let again = claim(&["k1"], 60).await;
+    assert_eq!((again.status, &again.text), (first.status, &first.text));
+    let other = claim(&["k1"], 61).await;
+    assert_eq!(other.problem(), (422, "key_reused".into()));
+    for keys in [&["k1", "k1"][..], &["\"k1"]] {
+        assert_eq!(claim(keys, 60).await.status, 400, "{keys:?}");
+    }
+    let second = claim(&["k2"], 60).await.json();
+    assert_ne!(second["attempt"], first.json()["attempt"]);
+}

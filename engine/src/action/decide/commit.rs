@@ -3,7 +3,8 @@
 use super::{backoff, expiry, next_try};
 use crate::action::command::Revalidation;
 use crate::action::{
-    Action, Difference, Event, Phase, Refusal, ReplanReason, SafetyClass, Snapshot, Status, Worker,
+    Action, ClaimKey, Difference, Event, Refusal, ReplanReason, SafetyClass, Snapshot, Status,
+    Worker,
 };
 use crate::approval::{self, Requirement, Tally};
 use crate::time::Timestamp;
@@ -39,6 +40,7 @@ pub(super) fn defer(
 pub(super) struct LeaseWish {
     pub(super) worker: Worker,
     pub(super) lease_ms: u64,
+    pub(super) key: Option<ClaimKey>,
 }
 
 /// Records the commit, or what stands against it. What a worker pulls is committed for a worker
@@ -92,13 +94,21 @@ pub(super) fn commit(
         window: found.window,
         at,
     }];
-    events.extend(lease.map(|lease| Event::LeaseGranted {
+    events.extend(found.secret.map(|secret| Event::SecretNamed {
         attempt,
-        worker: lease.worker,
-        epoch: next_epoch(action, at),
-        until,
+        secret,
         at,
     }));
+    if let Some(LeaseWish { worker, key, .. }) = lease {
+        events.push(Event::LeaseGranted {
+            attempt,
+            worker,
+            epoch: next_epoch(action, at),
+            until,
+            at,
+        });
+        events.extend(key.map(|key| Event::LeaseKeyed { attempt, key, at }));
+    }
     Ok(events)
 }
 
@@ -118,20 +128,9 @@ fn next_epoch(action: &Action, at: Timestamp) -> u64 {
 
 /// When an action that waits for its call may be called; refuses any other.
 fn waiting(action: &Action) -> Result<Timestamp, Refusal> {
-    let status = action.status();
-    match &action.phase {
-        Phase::Approved { run_at, .. } | Phase::Accepted { run_at } => Ok(*run_at),
-        Phase::Staged
-        | Phase::Executing
-        | Phase::Unknown { .. }
-        | Phase::Succeeded { .. }
-        | Phase::Failed(_)
-        | Phase::Rejected { .. }
-        | Phase::Expired
-        | Phase::Cancelled { .. }
-        | Phase::Refused(_)
-        | Phase::ReplanRequired { .. } => Err(Refusal::OutOfPlace { status }),
-    }
+    action.run_at().ok_or_else(|| Refusal::OutOfPlace {
+        status: action.status(),
+    })
 }
 
 /// The people whose votes the commit rests on. That they suffice is checked once more here.

@@ -145,9 +145,14 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
             revalidation,
             worker,
             lease_ms,
+            key,
             at,
         } => {
-            let lease = commit::LeaseWish { worker, lease_ms };
+            let lease = commit::LeaseWish {
+                worker,
+                lease_ms,
+                key,
+            };
             commit::commit(action, revalidation, Some(lease), at)
         }
         Command::Heartbeat {

@@ -174,7 +174,14 @@ pub(super) fn resend(
         kept_until,
         window: found.window,
     };
-    Ok(vec![Event::ResendRecorded { resend, at }])
+    let attempt = resend.attempt;
+    let named = found.secret.map(|secret| Event::SecretNamed {
+        attempt,
+        secret,
+        at,
+    });
+    let recorded = Event::ResendRecorded { resend, at };
+    Ok(std::iter::once(recorded).chain(named).collect())
 }
 
 /// What the end of a resend says about the first send.

@@ -1,6 +1,6 @@
 //! What becomes of the attempts of an action, and of the leases that workers have of them.
 
-use crate::action::{Action, AttemptResult, FailReason, Lease, Worker};
+use crate::action::{Action, AttemptResult, FailReason, Lease, SecretVersion, Worker};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
 
@@ -21,7 +21,15 @@ pub(super) fn grant(
             extensions: 0,
             reported: None,
             late: Vec::new(),
+            key: None,
         });
+    }
+}
+
+/// The attempt that was just committed is sent with this version of its secret.
+pub(super) fn named(action: &mut Action, secret: &SecretVersion) {
+    if let Some(attempt) = action.attempts.last_mut() {
+        attempt.secret = Some(secret.clone());
     }
 }
 

@@ -2,16 +2,15 @@
 //! makes. Each is claimed in the same write as the first event (invariant I15), so that of any
 //! number of callers at once one is first and all others learn of it.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
 
 use holdpoint_storage::Claim;
-use sha2::{Digest as _, Sha256};
 
 use super::draft::Draft;
 use super::unavailable;
 use crate::action::{Action, ActionId};
 use crate::canon::{CanonicalJson, Digest};
+use crate::engine::alone::claim_key;
 use crate::engine::{Engine, SubmitError};
 use crate::identity::Principal;
 use crate::seeded::Bug;
@@ -142,17 +141,6 @@ impl Keys {
     }
 }
 
-/// Parts of any length, so that no two pairs make one key.
-fn claim_key(kind: &str, scope: &str, key: &str) -> Vec<u8> {
-    let mut digest = Sha256::new();
-    digest.update((scope.len() as u64).to_be_bytes());
-    digest.update(scope);
-    digest.update(key);
-    let mut bytes = kind.as_bytes().to_vec();
-    bytes.extend_from_slice(&digest.finalize());
-    bytes
-}
-
 fn claim(key: &[u8], digest: Digest, id: ActionId) -> Claim {
     let mut value = digest.0.to_vec();
     value.extend_from_slice(id.as_bytes());
@@ -162,38 +150,7 @@ fn claim(key: &[u8], digest: Digest, id: ActionId) -> Claim {
     }
 }
 
-/// A request key that is being worked on; free again when dropped.
-pub(super) struct Alone<'a> {
-    all: &'a Mutex<HashSet<Vec<u8>>>,
-    key: Vec<u8>,
-}
-
-impl Drop for Alone<'_> {
-    fn drop(&mut self) {
-        self.all
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.key);
-    }
-}
-
 impl Engine {
-    /// Begins to work on a request key; fails where it is being worked on.
-    pub(super) fn begin(&self, key: &[u8]) -> Result<Alone<'_>, SubmitError> {
-        let all = &self.inner.in_progress;
-        let is_new = all
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(key.to_vec());
-        if !is_new {
-            return Err(SubmitError::InProgress);
-        }
-        Ok(Alone {
-            all,
-            key: key.to_vec(),
-        })
-    }
-
     /// Looks the keys up, the one of the request first.
     pub(super) fn used(&self, keys: &Keys) -> Result<Option<Used>, SubmitError> {
         for key in [&keys.request, &keys.intent].into_iter().flatten() {

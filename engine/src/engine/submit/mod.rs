@@ -71,7 +71,7 @@ impl Engine {
         let _alone = keys
             .request
             .as_ref()
-            .map(|key| self.begin(key))
+            .map(|key| self.begin(key).ok_or(SubmitError::InProgress))
             .transpose()?;
         if let Some(used) = self.used(&keys)? {
             return self.replay(by, &keys, used).await;

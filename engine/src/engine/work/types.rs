@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::action::{Action, ActionId, Refusal, Snapshot};
+use crate::engine::RequestKey;
 use crate::store::CommitError;
 use crate::target::CommitPermit;
 use crate::time::Timestamp;
@@ -55,6 +56,8 @@ pub struct ClaimWish {
     pub wait: Duration,
     /// How long it may take before it says anything; none for the time limit of the tool.
     pub lease: Option<Duration>,
+    /// The `Idempotency-Key` of the request, with the digest of the whole request.
+    pub request_key: Option<RequestKey>,
 }
 
 /// What a worker is given. Made only from a durable commit record (invariant I1).
@@ -103,6 +106,17 @@ pub enum WorkError {
     /// Something is out of bounds.
     #[error("{0}")]
     Invalid(String),
+    /// The same claim is being answered at this moment.
+    #[error("a claim with this Idempotency-Key is still being answered")]
+    InProgress,
+    /// The key was used for another claim, and the worker still has what that one was given.
+    #[error(
+        "this Idempotency-Key was used for another claim, which was given {first}; use a new key"
+    )]
+    KeyReused {
+        /// What it has.
+        first: WorkId,
+    },
     /// Too many wait for work already.
     #[error("too many claims wait; try again later")]
     Overloaded,

@@ -188,6 +188,7 @@ async fn i21_a_claim_names_tools_that_are_pulled_and_a_lease_within_bounds() {
             tools,
             wait: AT_ONCE,
             lease,
+            request_key: None,
         };
         let (engine, by) = (scene.engine.clone(), by.clone());
         async move { engine.claim(&by, wish).await.expect_err("out of bounds") }

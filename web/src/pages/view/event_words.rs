@@ -292,6 +292,20 @@ pub(in crate::pages) fn describe(event: &Event, names: &Names) -> Words {
             .fact("worker", &format!("{} ({})", worker.name, worker.id))
             .fact("has it until", &until.rfc3339())
             .fact("epoch", &epoch.to_string()),
+        Event::LeaseKeyed { attempt, .. } => Words::say(format!(
+            "The same claim again is answered with attempt {attempt} while the worker has it"
+        )),
+        Event::SecretNamed {
+            attempt, secret, ..
+        } => {
+            let words = Words::say(format!("Attempt {attempt} is sent with one version of its secret"))
+                .fact("secret", &secret.name)
+                .fact("version", &secret.version);
+            match secret.changed_at {
+                Some(moment) => words.fact("its file last changed", &moment.rfc3339()),
+                None => words,
+            }
+        }
         Event::LeaseExtended { attempt, until, .. } => Words::say(format!(
             "The worker is still at attempt {attempt}, and has it until {}",
             until.rfc3339()

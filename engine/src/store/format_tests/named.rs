@@ -1,0 +1,29 @@
+//! The events about what a commit record names besides itself.
+
+use super::{AT, are_read};
+use crate::action::{ClaimKey, Event, SecretVersion};
+use crate::canon::Digest;
+
+#[test]
+fn i26_the_events_about_secrets_and_keys_of_claims_are_still_read() {
+    let events = [
+        Event::SecretNamed {
+            attempt: 1,
+            secret: SecretVersion {
+                name: "secrets/shop.token".to_owned(),
+                version: "131337.1800000000123000000".to_owned(),
+                changed_at: Some(AT),
+            },
+            at: AT,
+        },
+        Event::LeaseKeyed {
+            attempt: 1,
+            key: ClaimKey {
+                key: Digest::of(b"key"),
+                fingerprint: Digest::of(b"claim"),
+            },
+            at: AT,
+        },
+    ];
+    are_read("events-1-named.txt", &events);
+}
