@@ -2,6 +2,7 @@
 
 mod bench;
 mod care;
+mod endpoints;
 mod files;
 mod lost;
 mod people;

@@ -13,18 +13,18 @@ use standardwebhooks::Webhook;
 
 use crate::support::{PASSWORD, Place, Server, files_below};
 
-const ADMIN: &str = "ada@example.com";
+pub(crate) const ADMIN: &str = "ada@example.com";
 
 type Messages = Arc<Mutex<Vec<(HeaderMap, String)>>>;
 
 /// A receiver on this machine that takes everything.
-struct Receiver {
-    url: String,
+pub(crate) struct Receiver {
+    pub(crate) url: String,
     messages: Messages,
 }
 
 impl Receiver {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.set_nonblocking(true).expect("a socket");
         let messages = Messages::default();
@@ -48,7 +48,7 @@ impl Receiver {
         receiver
     }
 
-    fn messages(&self) -> Vec<(HeaderMap, String)> {
+    pub(crate) fn messages(&self) -> Vec<(HeaderMap, String)> {
         self.messages.lock().expect("not poisoned").clone()
     }
 
@@ -69,7 +69,7 @@ async fn hook(State(messages): State<Messages>, headers: HeaderMap, body: Bytes)
 }
 
 /// A place whose server may tell receivers on this machine.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new();
     let file = json!({
         "server": { "allowRanges": ["127.0.0.0/8"] },
@@ -81,7 +81,7 @@ fn place() -> Place {
     place
 }
 
-fn add(place: &Place, url: &str) -> (String, String) {
+pub(crate) fn add(place: &Place, url: &str) -> (String, String) {
     let made = place.run(&[
         "webhooks", "add", "--name", "orders", "--url", url, "--owner", ADMIN, "--json",
     ]);
@@ -95,7 +95,7 @@ fn add(place: &Place, url: &str) -> (String, String) {
     (text("/endpoint/id"), text("/secret"))
 }
 
-fn submit(place: &Place, server: &Server, number: u32) {
+pub(crate) fn submit(place: &Place, server: &Server, number: u32) {
     let args = format!("{{\"n\":{number}}}");
     let run = place.run(&[
         "actions",
@@ -146,7 +146,7 @@ fn staged(place: &Place, server: &Server) -> Vec<u64> {
     }
 }
 
-fn sign_in(place: &Place, server: &Server) {
+pub(crate) fn sign_in(place: &Place, server: &Server) {
     place.write("pw", PASSWORD);
     let run = place.run(&[
         "login",
@@ -161,7 +161,7 @@ fn sign_in(place: &Place, server: &Server) {
     run.ok();
 }
 
-fn until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = std::time::Instant::now();
     while !holds() {
         assert!(begun.elapsed().as_secs() < 60, "{what} never came");

@@ -12,7 +12,7 @@ use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
-use super::{Explained, Findings};
+use super::{Explained, Findings, webhooks};
 use crate::data;
 use crate::output::Output;
 
@@ -71,6 +71,7 @@ pub(super) async fn look(
         ),
     }
     actions(log.as_ref(), findings);
+    webhooks::in_folder(&log, findings);
     log.close().await;
     output.note("the log was opened to look at it, and closed again");
     false

@@ -2,6 +2,7 @@
 
 mod folder;
 mod server;
+mod webhooks;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
@@ -18,7 +19,7 @@ use crate::output::{Output, counted};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 It changes nothing. Where a server holds the data folder it asks that server; with a token it also
-explains actions that are stuck.")]
+explains actions that are stuck and webhook endpoints that hear nothing.")]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     place: PlaceArgs,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Explained, Findings};
+use super::{Explained, Findings, webhooks};
 use crate::client::{self, ServerArgs};
 use crate::commands::pause;
 use crate::output::field;
@@ -87,6 +87,7 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             }
         }
     }
+    webhooks::at_server(&client, findings).await;
 }
 
 /// Why an action does not move, and what would move it.

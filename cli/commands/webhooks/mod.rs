@@ -1,19 +1,20 @@
 //! `holdpoint webhooks`: who is told of events, and what was sent.
 
 mod on;
+mod print;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Subcommand};
 use holdpoint_engine::tool::parse_duration;
-use holdpoint_engine::webhook::{EndpointId, MessageId};
-use serde_json::{Value, json};
+use holdpoint_engine::webhook::{EndpointChange, EndpointId, MessageId};
 
+use self::print::{print, print_deliveries, print_list, print_secret, print_sent};
 use super::admin::{Admin, AdminArgs};
-use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
-use crate::output::{Output, field};
+use crate::output::Output;
 
 /// What to do with webhooks.
 #[derive(Debug, Subcommand)]
@@ -25,6 +26,8 @@ pub(crate) enum WebhooksCommand {
     Add(AddArgs),
     /// Show one endpoint
     Show(EndpointArgs),
+    /// Change where messages go, or what it hears of; its place and its secrets stay
+    Change(ChangeArgs),
     /// Delete an endpoint; its history stays
     Rm(ReasonArgs),
     /// Make a new secret, printed once; the old one signs as well for a while
@@ -83,6 +86,54 @@ pub(crate) struct EndpointArgs {
     id: EndpointId,
     #[command(flatten)]
     admin: AdminArgs,
+}
+
+/// The arguments of `webhooks change`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+What is not named stays as it is. Types and tools that are named replace all that it had.
+
+Example:
+  holdpoint webhooks change whk_… --url https://orders.example.com/new --reason 'the host moved'")]
+pub(crate) struct ChangeArgs {
+    /// The endpoint, whk_…
+    id: EndpointId,
+    #[command(flatten)]
+    what: What,
+    /// Why, for the history
+    #[arg(long)]
+    reason: Option<String>,
+    #[command(flatten)]
+    admin: AdminArgs,
+}
+
+/// What changes: at least one of these.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = true)]
+struct What {
+    /// The name from now on
+    #[arg(long)]
+    name: Option<String>,
+    /// Where messages go from the next attempt on
+    #[arg(long)]
+    url: Option<String>,
+    /// A type of event that it hears of from now on; may be given several times
+    #[arg(long = "type", value_name = "TYPE", conflicts_with = "all_types")]
+    types: Vec<String>,
+    /// It hears of events of every type
+    #[arg(long)]
+    all_types: bool,
+    /// A tool that it hears of from now on; may be given several times
+    #[arg(long = "tool", value_name = "TOOL", conflicts_with = "all_tools")]
+    tools: Vec<String>,
+    /// It hears of every tool
+    #[arg(long)]
+    all_tools: bool,
+}
+
+/// What is named, or all, or what it was.
+fn chosen(named: Vec<String>, all: bool) -> Option<BTreeSet<String>> {
+    (all || !named.is_empty()).then(|| named.into_iter().collect())
 }
 
 /// The arguments of `webhooks rm` and `webhooks disable`.
@@ -145,6 +196,7 @@ pub(crate) async fn run(command: WebhooksCommand, matches: &ArgMatches, output: 
         | WebhooksCommand::Test(args)
         | WebhooksCommand::Deliveries(args) => &args.admin,
         WebhooksCommand::Rm(args) | WebhooksCommand::Disable(args) => &args.admin,
+        WebhooksCommand::Change(args) => &args.admin,
         WebhooksCommand::Rotate(args) => &args.admin,
         WebhooksCommand::Enable(args) => &args.admin,
         WebhooksCommand::Redeliver(args) => &args.admin,
@@ -171,6 +223,16 @@ async fn carry_out(command: WebhooksCommand, admin: &Admin, output: Output) -> O
             print_secret(&secret, &endpoint, "made", output)
         }
         WebhooksCommand::Show(args) => print(&on::show(admin, args.id).await?, output),
+        WebhooksCommand::Change(args) => {
+            let change = EndpointChange {
+                name: args.what.name,
+                url: args.what.url,
+                types: chosen(args.what.types, args.what.all_types),
+                tools: chosen(args.what.tools, args.what.all_tools),
+                reason: args.reason,
+            };
+            print(&on::change(admin, args.id, change).await?, output)
+        }
         WebhooksCommand::Rm(args) => {
             on::remove(admin, args.id, &args.reason).await?;
             output.note("it is deleted; its history stays");
@@ -201,143 +263,4 @@ async fn carry_out(command: WebhooksCommand, admin: &Admin, output: Output) -> O
             print_deliveries(&on::deliveries(admin, args.id).await?, output)
         }
     }
-}
-
-fn print_secret(secret: &str, endpoint: &Value, what: &str, output: Output) -> Outcome {
-    if output.json {
-        output.value(&json!({ "secret": secret, "endpoint": endpoint }))?;
-    } else {
-        output.line(&escape::text(secret))?;
-    }
-    output.note(&format!(
-        "{what} {}; the line on stdout is the secret, and it is not shown again",
-        escape::text(&field(endpoint, "/id"))
-    ));
-    Ok(ExitCode::Ok)
-}
-
-fn state(endpoint: &Value) -> String {
-    match endpoint.pointer("/disabled/reason").and_then(Value::as_str) {
-        Some(reason) => format!(
-            "disabled ({}): {reason}",
-            field(endpoint, "/disabled/cause")
-        ),
-        None if endpoint["trying"].is_null() => "enabled".to_owned(),
-        None => format!(
-            "enabled, {} attempts at position {}, the next at {}",
-            field(endpoint, "/trying/attempts"),
-            field(endpoint, "/trying/position"),
-            field(endpoint, "/trying/next_attempt_at")
-        ),
-    }
-}
-
-fn words(endpoint: &Value, key: &str) -> String {
-    let names = endpoint.get(key).and_then(Value::as_array);
-    let names: Vec<_> = names
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    if names.is_empty() {
-        "all".to_owned()
-    } else {
-        names.join(", ")
-    }
-}
-
-fn print(endpoint: &Value, output: Output) -> Outcome {
-    if output.json {
-        output.value(endpoint)?;
-        return Ok(ExitCode::Ok);
-    }
-    let rows = [
-        ("id", field(endpoint, "/id")),
-        ("name", field(endpoint, "/name")),
-        ("url", field(endpoint, "/url")),
-        ("owner", field(endpoint, "/owner")),
-        ("types", words(endpoint, "types")),
-        ("tools", words(endpoint, "tools")),
-        ("state", state(endpoint)),
-        ("position", field(endpoint, "/position")),
-        ("old secret until", field(endpoint, "/old_secret_until")),
-        ("created", field(endpoint, "/created_at")),
-        ("changed", field(endpoint, "/updated_at")),
-    ];
-    for (name, value) in rows {
-        output.line(&format!("{name:<18}{}", escape::text(&value)))?;
-    }
-    Ok(ExitCode::Ok)
-}
-
-fn print_list(endpoints: &[Value], output: Output) -> Outcome {
-    if output.json {
-        output.value(&json!({ "data": endpoints }))?;
-    } else if endpoints.is_empty() {
-        output.note("no webhook endpoints yet; make one with `holdpoint webhooks add`");
-    } else {
-        let rows = endpoints.iter().map(|endpoint| {
-            [
-                field(endpoint, "/id"),
-                field(endpoint, "/name"),
-                field(endpoint, "/url"),
-                words(endpoint, "types"),
-                field(endpoint, "/position"),
-                state(endpoint),
-            ]
-        });
-        output.table(["id", "name", "url", "types", "position", "state"], rows)?;
-    }
-    Ok(ExitCode::Ok)
-}
-
-fn last_attempt(delivery: &Value) -> String {
-    let last = delivery["attempts"].as_array().and_then(|all| all.last());
-    let Some(last) = last else {
-        return "-".to_owned();
-    };
-    match last["error"].as_str() {
-        Some(error) => error.to_owned(),
-        None => format!("answered {}", field(last, "/http_status")),
-    }
-}
-
-fn print_sent(delivery: &Value, output: Output) -> Outcome {
-    if output.json {
-        output.value(delivery)?;
-    } else {
-        output.line(&escape::text(&format!(
-            "{} {}: {}",
-            field(delivery, "/id"),
-            field(delivery, "/status"),
-            last_attempt(delivery)
-        )))?;
-    }
-    if delivery["status"] == "delivered" {
-        return Ok(ExitCode::Ok);
-    }
-    output.note("it was not taken");
-    Ok(ExitCode::Failure)
-}
-
-fn print_deliveries(deliveries: &[Value], output: Output) -> Outcome {
-    if output.json {
-        output.value(&json!({ "data": deliveries }))?;
-    } else if deliveries.is_empty() {
-        output.note("nothing was sent yet");
-    } else {
-        let rows = deliveries.iter().map(|delivery| {
-            [
-                field(delivery, "/id"),
-                field(delivery, "/type"),
-                field(delivery, "/status"),
-                field(delivery, "/attempts_made"),
-                field(delivery, "/next_attempt_at"),
-                last_attempt(delivery),
-            ]
-        });
-        let head = ["id", "type", "status", "attempts", "next", "last attempt"];
-        output.table(head, rows)?;
-    }
-    Ok(ExitCode::Ok)
 }

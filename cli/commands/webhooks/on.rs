@@ -8,7 +8,8 @@ use std::time::Duration;
 use holdpoint::client::Client;
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
 use holdpoint_engine::webhook::{
-    Cause, Endpoint, EndpointId, MessageId, NewEndpoint, SigningKey, WebhookError, Webhooks,
+    Cause, Endpoint, EndpointChange, EndpointId, MessageId, NewEndpoint, SigningKey, WebhookError,
+    Webhooks,
 };
 use holdpoint_web::wire;
 use reqwest::Method;
@@ -120,6 +121,34 @@ pub(super) async fn add(admin: &Admin, new: New) -> Outcome<(String, Value)> {
             let made = hooks.create(BY, new).await;
             let (endpoint, secret) = made.map_err(|error| refused(&error))?;
             Ok((secret.expose().to_owned(), to_json(&endpoint)?))
+        }
+    }
+}
+
+/// Changes where messages go, or what the endpoint hears of.
+pub(super) async fn change(
+    admin: &Admin,
+    id: EndpointId,
+    change: EndpointChange,
+) -> Outcome<Value> {
+    match admin {
+        Admin::Server(client) => {
+            let body = admin::wire(&wire::WebhookEndpointChange {
+                name: change.name,
+                url: change.url,
+                types: change.types,
+                tools: change.tools,
+                reason: change.reason,
+            })?;
+            let request = client
+                .request(Method::PATCH, &path(id))
+                .header("content-type", "application/json")
+                .body(body.to_string());
+            Ok(client.send(request).await?.body)
+        }
+        Admin::Folder { .. } => {
+            let changed = need(hooks(admin)?)?.change(BY, id, change).await;
+            to_json(&changed.map_err(|error| refused(&error))?)
         }
     }
 }
