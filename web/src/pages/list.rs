@@ -25,6 +25,10 @@ pub(super) struct ListRow {
     pub(super) class: &'static str,
     pub(super) votes: Option<String>,
     pub(super) due: Option<When>,
+    /// When it will run, where that is decided and not now.
+    pub(super) runs: Option<When>,
+    /// Before when it will not run, where that is not decided.
+    pub(super) not_before: Option<When>,
     pub(super) because: Option<Shown>,
     pub(super) caller: Shown,
     pub(super) caller_kind: &'static str,
@@ -55,6 +59,14 @@ impl ListRow {
             due: (action.status() == Status::Staged)
                 .then(|| action.deadline().map(|deadline| When::new(deadline, now)))
                 .flatten(),
+            runs: action
+                .run_at()
+                .filter(|moment| now < *moment)
+                .map(|moment| When::new(moment, now)),
+            not_before: action
+                .not_before
+                .filter(|moment| action.status() == Status::Staged && now < *moment)
+                .map(|moment| When::new(moment, now)),
             because: (!because.is_empty()).then(|| Shown::line(&because.join("; "))),
             caller: Shown::line(&proposal.caller.name),
             caller_kind: kind_badge(proposal.caller.kind),
@@ -106,4 +118,35 @@ pub(super) fn count(
         }
     }
     Ok(format!("{found}+"))
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_engine::action::Phase;
+
+    use super::*;
+    use crate::pages::samples::{self, NOW};
+
+    fn words(action: &Action) -> (Option<String>, Option<String>) {
+        let row = ListRow::new(action, NOW);
+        let text = |when: Option<When>| when.map(|when| when.text().to_owned());
+        (text(row.runs), text(row.not_before))
+    }
+
+    #[test]
+    fn a_row_says_when_a_scheduled_action_will_run() {
+        let mut action = samples::refund();
+        assert_eq!(words(&action), (None, None));
+        let run_at = NOW.plus_ms(60_000);
+        let moment = Some("1 Mar 2026, 12:01:00 UTC".to_owned());
+        action.not_before = Some(run_at);
+        assert_eq!(words(&action), (None, moment.clone()), "if it is approved");
+        let hold_until = run_at;
+        action.phase = Phase::Approved { run_at, hold_until };
+        assert_eq!(words(&action), (moment.clone(), None));
+        action.phase = Phase::Accepted { run_at };
+        assert_eq!(words(&action), (moment, None));
+        action.phase = Phase::Accepted { run_at: NOW };
+        assert_eq!(words(&action), (None, None), "it runs now");
+    }
 }

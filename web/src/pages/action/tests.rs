@@ -252,6 +252,33 @@ fn a_stale_answer_is_met_with_what_changed_and_keeps_the_words() {
 }
 
 #[test]
+fn a_decided_action_says_when_it_will_run_and_by_whom() {
+    let mut action = samples::refund();
+    action.not_before = Some(NOW.plus_ms(3_600_000));
+    let page = plain(&action, &ada());
+    assert!(page.contains("Scheduled: not sent before") && !page.contains("will-run"));
+    action.phase = holdpoint_engine::action::Phase::Approved {
+        run_at: NOW.plus_ms(3_600_000),
+        hold_until: NOW.plus_ms(3_600_000),
+    };
+    let page = plain(&action, &ada());
+    for words in [
+        "It will run at",
+        "1 Mar 2026, 13:00:00 UTC",
+        "or soon after",
+    ] {
+        assert!(page.contains(words), "{words} is missing");
+    }
+    assert!(!page.contains("Scheduled: not sent before"), "said once");
+    let request = action.request.as_mut().expect("a request");
+    request.method = holdpoint_engine::action::WORKER_METHOD.to_owned();
+    assert!(plain(&action, &ada()).contains("as soon as a worker asks for it then"));
+    action.phase = holdpoint_engine::action::Phase::Accepted { run_at: NOW };
+    let page = plain(&action, &ada());
+    assert!(page.contains("A worker has it as soon as one asks") && !page.contains("will-run"));
+}
+
+#[test]
 fn messages_promise_nothing_that_the_target_has_not_said() {
     let mut action = samples::refund();
     let names = Names::default();

@@ -53,7 +53,10 @@ pub(in crate::pages) struct ActionPage {
     quiet: Option<When>,
     hold: Option<When>,
     hold_words: Option<String>,
+    /// When it will run, where that is not now.
     run_at: Option<When>,
+    is_pulled: bool,
+    waits_for_worker: bool,
     standing: Standing,
     why: Shown,
     args: Vec<Row>,
@@ -143,13 +146,11 @@ impl ActionPage {
         }
         let request = action.request.as_ref().map(request_view);
         let snapshot = action.snapshot.as_ref().map(|s| snapshot_view(s, now));
-        let (hold, run_at) = match &action.phase {
-            Phase::Approved { run_at, hold_until } => (
-                (now < *hold_until).then(|| When::new(*hold_until, now)),
-                Some(When::new(*run_at, now)),
-            ),
-            Phase::Accepted { run_at } => (None, Some(When::new(*run_at, now))),
-            Phase::Staged
+        let hold = match &action.phase {
+            Phase::Approved { hold_until, .. } if now < *hold_until => Some(*hold_until),
+            Phase::Approved { .. }
+            | Phase::Accepted { .. }
+            | Phase::Staged
             | Phase::Executing
             | Phase::Unknown { .. }
             | Phase::Succeeded { .. }
@@ -158,8 +159,10 @@ impl ActionPage {
             | Phase::Expired
             | Phase::Cancelled { .. }
             | Phase::Refused(_)
-            | Phase::ReplanRequired { .. } => (None, None),
+            | Phase::ReplanRequired { .. } => None,
         };
+        let run_at = action.run_at();
+        let is_due = run_at.is_some_and(|moment| moment <= now);
         let approval = action.approval.as_ref();
         let hold_ms = approval.map_or(0, |approval| approval.requirement.hold_ms);
         Self {
@@ -188,11 +191,19 @@ impl ActionPage {
                 .doubt
                 .filter(|doubt| now < doubt.quiet_at)
                 .map(|doubt| When::new(doubt.quiet_at, now)),
-            not_before: action.not_before.map(|moment| When::new(moment, now)),
-            hold,
+            // Once it is decided, the moment at which it runs says all.
+            not_before: action
+                .not_before
+                .filter(|_| action.phase == Phase::Staged)
+                .map(|moment| When::new(moment, now)),
+            hold: hold.map(|moment| When::new(moment, now)),
             hold_words: (0 < hold_ms)
                 .then(|| span_words(std::time::Duration::from_millis(hold_ms))),
-            run_at,
+            run_at: run_at
+                .filter(|moment| now < *moment)
+                .map(|moment| When::new(moment, now)),
+            is_pulled: action.is_pulled(),
+            waits_for_worker: is_due && action.is_pulled(),
             why: Shown::line(&mine.why),
             standing: mine,
             has_long: has_long_values(action),
