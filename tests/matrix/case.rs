@@ -9,7 +9,7 @@ use holdpoint_storage::verify::verify_chain;
 
 use crate::hooks::{Armed, Verdict};
 use crate::shop::Mood;
-use crate::steps::{Fault, is_committed, name, site};
+use crate::steps::{Fault, Plot};
 use crate::world::World;
 
 /// Longer than a call may take, shorter than the time to decide.
@@ -21,6 +21,7 @@ const TOO_LONG: Duration = Duration::from_mins(61);
 /// One case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
+    pub(crate) plot: Plot,
     pub(crate) step: u8,
     pub(crate) fault: Fault,
     pub(crate) mood: Mood,
@@ -30,13 +31,13 @@ pub(crate) struct Case {
 
 impl Case {
     /// The case of a step: where only a doubt leads there, there is one.
-    pub(crate) fn new(step: u8, fault: Fault) -> Self {
-        let mood = if step < 31 {
-            Mood::Kind
-        } else {
-            Mood::DoneThenFails
+    pub(crate) fn new(plot: Plot, step: u8, fault: Fault) -> Self {
+        let mood = match plot {
+            Plot::Called if 31 <= step => Mood::DoneThenFails,
+            Plot::Called | Plot::Pulled => Mood::Kind,
         };
         Self {
+            plot,
             step,
             fault,
             mood,
@@ -45,15 +46,18 @@ impl Case {
     }
 
     fn words(self) -> String {
-        let Self { step, fault, .. } = self;
-        format!("{fault:?} at step {step} ({}), {self:?}", name(step))
+        let Self {
+            plot, step, fault, ..
+        } = self;
+        let name = plot.name(step);
+        format!("{fault:?} at step {step} ({name}), {self:?}")
     }
 
     /// Runs it and judges it; whether the second fault came to strike.
     pub(crate) async fn run(self) -> bool {
-        let world = World::new(self.mood).await;
+        let world = World::new(self.plot, self.mood).await;
         world.hooks().arm(Some(Armed {
-            site: site(self.step),
+            site: self.plot.site(self.step),
             keeps: self.fault == Fault::Kill,
         }));
         let hooks = world.hooks();
@@ -64,7 +68,7 @@ impl Case {
         }
         // Armed before anybody goes on.
         let second = self.second.map(|step| Armed {
-            site: site(step),
+            site: self.plot.site(step),
             keeps: step % 2 == 0,
         });
         world.hooks().arm(second);
@@ -145,6 +149,9 @@ impl Case {
         );
         let log = world.durable();
         verify_chain(log.as_ref(), 0, u64::MAX).unwrap_or_else(|error| panic!("{words}: {error}"));
+        if self.plot == Plot::Pulled {
+            world.judge_order(&words);
+        }
         let expected = self.expected();
         assert!(
             expected.contains(&status),
@@ -154,16 +161,19 @@ impl Case {
 
     /// How it may end. What depends on whether the effect was made is compared with the books.
     fn expected(self) -> &'static [Status] {
-        let committed = is_committed(self.step);
+        let committed = self.plot.is_committed(self.step);
+        let pulled = self.plot == Plot::Pulled;
         match self.fault {
             Fault::Cancel if !committed => &[Status::Cancelled],
             Fault::Expiry if !committed => &[Status::Expired],
             // What did not happen is not tried again without an approval.
-            Fault::Expiry if self.second.is_some() || self.mood == Mood::FailsOnce => {
+            Fault::Expiry if pulled || self.second.is_some() || self.mood == Mood::FailsOnce => {
                 &[Status::Succeeded, Status::Expired]
             }
             // What was not there yet is submitted to the new definition.
-            Fault::Definition if !committed && 5 < self.step => &[Status::ReplanRequired],
+            Fault::Definition if !committed && (pulled || 5 < self.step) => {
+                &[Status::ReplanRequired]
+            }
             // The check of another definition is not asked: a person settles it.
             Fault::Definition if committed => &[Status::Succeeded, Status::Failed],
             Fault::Kill

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use crate::hooks::{Hooks, Role, Site, Verdict, on_behalf_of};
-use crate::world::{Life, World, auditor};
+use crate::steps::Plot;
+use crate::world::{Life, NOT_BEFORE, World, auditor};
 
 /// Longer than any case needs; what is not at its end by then hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,6 +43,10 @@ impl World {
             let action = self
                 .action(&life)
                 .expect("i05: what was acknowledged is there");
+            if self.plot == Plot::Pulled && self.work_on(&life, &action).await {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                continue;
+            }
             match &action.phase {
                 Phase::Staged if life.engine.now() < action.deadline().expect("a deadline") => {
                     self.vote(&life).await;
@@ -105,18 +110,15 @@ impl World {
     }
 
     async fn submit(&self, life: &Life) {
-        let body = json!({ "tool": "issue_refund", "args": { "order_id": "8812", "amount": 5 } });
-        let service = &self.cast.service;
-        let (status, answer) = self
-            .ask(
-                life,
-                Role::Submit,
-                service,
-                "POST",
-                "/v1/actions",
-                Some(&body),
-            )
-            .await;
+        let args = json!({ "order_id": "8812", "amount": 5 });
+        let body = match self.plot {
+            Plot::Called => json!({ "tool": "issue_refund", "args": args }),
+            Plot::Pulled => json!({
+                "tool": "ship", "args": args, "not_before": NOT_BEFORE.rfc3339(),
+            }),
+        };
+        let asked = Asked::post(Role::Submit, &self.cast.service, "/v1/actions", &body);
+        let (status, answer) = self.ask(life, asked).await;
         match status {
             StatusCode::CREATED | StatusCode::OK => {
                 let id = answer["id"].as_str().expect("an id");
@@ -132,9 +134,15 @@ impl World {
         };
         let path = format!("/v1/actions/{id}");
         let approver = &self.cast.approver;
-        let (status, page) = self
-            .ask(life, Role::Show, approver, "GET", &path, None)
-            .await;
+        let shown = Asked {
+            role: Role::Show,
+            token: approver,
+            method: "GET",
+            path: &path,
+            body: None,
+            key: None,
+        };
+        let (status, page) = self.ask(life, shown).await;
         if status != StatusCode::OK || page["status"] != "staged" {
             return;
         }
@@ -146,9 +154,8 @@ impl World {
             "snapshot_digest": page["snapshot"]["digest"],
         });
         let path = format!("{path}/votes");
-        let voted = self
-            .ask(life, Role::Vote, approver, "POST", &path, Some(&body))
-            .await;
+        let asked = Asked::post(Role::Vote, approver, &path, &body);
+        let voted = self.ask(life, asked).await;
         self.acks().voted |= voted.0 == StatusCode::OK;
     }
 
@@ -157,34 +164,31 @@ impl World {
         let id = self.id().expect("there is something to cancel");
         let path = format!("/v1/actions/{id}/cancel");
         let body = json!({ "reason": "changed my mind" });
-        let service = &self.cast.service;
-        let (status, answer) = self
-            .ask(life, Role::Observer, service, "POST", &path, Some(&body))
-            .await;
+        let asked = Asked::post(Role::Observer, &self.cast.service, &path, &body);
+        let (status, answer) = self.ask(life, asked).await;
         self.acks().cancelled |= status == StatusCode::OK && answer["status"] == "cancelled";
     }
 
     /// A request through the whole router; where it fails on the way, the answer is null.
-    async fn ask(
-        &self,
-        life: &Life,
-        role: Role,
-        token: &str,
-        method: &str,
-        path: &str,
-        body: Option<&Value>,
-    ) -> (StatusCode, Value) {
+    pub(crate) async fn ask(&self, life: &Life, asked: Asked<'_>) -> (StatusCode, Value) {
+        let Asked {
+            role, token, body, ..
+        } = asked;
         let hooks = self.hooks();
         let token = match hooks.at(Site::Arrives(role)).await {
             Verdict::Go => token.to_owned(),
             Verdict::Fail => "hps_of_nobody".to_owned(),
         };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
+        let mut request = Request::builder()
+            .method(asked.method)
+            .uri(asked.path)
             .header("authorization", format!("Bearer {token}"))
-            .header("content-type", "application/json")
-            .body(body.map_or_else(Body::empty, |body| slow_body(hooks, role, body)));
+            .header("content-type", "application/json");
+        if let Some(key) = asked.key {
+            request = request.header("idempotency-key", key);
+        }
+        let request =
+            request.body(body.map_or_else(Body::empty, |body| slow_body(hooks, role, body)));
         let router = life.router.clone();
         let work = async move {
             let answer = router.oneshot(request.expect("a request")).await;
@@ -202,6 +206,30 @@ impl World {
             )
         };
         on_behalf_of(role, work).await
+    }
+}
+
+/// A request to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) role: Role,
+    pub(crate) token: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) body: Option<&'a Value>,
+    pub(crate) key: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn post(role: Role, token: &'a str, path: &'a str, body: &'a Value) -> Self {
+        Self {
+            role,
+            token,
+            method: "POST",
+            path,
+            body: Some(body),
+            key: None,
+        }
     }
 }
 

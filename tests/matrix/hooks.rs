@@ -16,6 +16,9 @@ pub(crate) enum Role {
     Submit,
     Show,
     Vote,
+    Claim,
+    Heartbeat,
+    Report,
     /// The test looks at what there is; nothing strikes.
     Observer,
     /// Nobody asked: the scheduler.
@@ -78,16 +81,28 @@ pub(crate) enum Fact {
     Result,
     /// What the source of truth said.
     Evidence,
+    /// The pause switch.
+    Pause,
+    Resume,
+    /// A longer lease.
+    Heartbeat,
 }
 
 impl Fact {
     fn of(kind: &str) -> Option<Self> {
-        Some(match kind.strip_prefix("action.")? {
+        let name = match kind.split_once('.')? {
+            ("action", name) => name,
+            ("engine", "paused") => return Some(Self::Pause),
+            ("engine", "resumed") => return Some(Self::Resume),
+            _ => return None,
+        };
+        Some(match name {
             "staged" => Self::Staged,
             "vote_recorded" => Self::Vote,
             "commit_recorded" => Self::Commit,
             "attempt_succeeded" | "attempt_unknown" | "attempt_not_delivered" => Self::Result,
             "found_done" | "found_not_done" => Self::Evidence,
+            "lease_extended" => Self::Heartbeat,
             _ => return None,
         })
     }
@@ -120,6 +135,14 @@ pub(crate) enum Site {
     Reading,
     /// The outcome is unknown and quiet time has not come.
     Quiet,
+    /// It is approved, and its moment has not come.
+    Scheduled,
+    /// It could be sent, and nothing is.
+    Paused,
+    /// The worker has it, and has not begun.
+    Given,
+    /// The worker did it, and nobody knows.
+    Working,
 }
 
 /// How whoever stands at a site goes on.

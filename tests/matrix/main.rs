@@ -1,5 +1,6 @@
 //! Every step of one action, from its submission to the end of a doubt, with every fault that can
-//! strike there; and a second fault in what follows.
+//! strike there; and a second fault in what follows. Then the same for one that is scheduled, held up
+//! by the pause switch and carried out by a worker.
 //!
 //! The engine and the HTTP service are the real ones, in this process; the log, the target, the clock,
 //! the requests and the file of the secret are the test's. `MATRIX_PAIRS=all` runs all pairs.
@@ -8,8 +9,10 @@ mod case;
 mod clients;
 mod hooks;
 mod log;
+mod pulled;
 mod shop;
 mod steps;
+mod worker;
 mod world;
 
 use std::io::Write as _;
@@ -17,7 +20,7 @@ use std::sync::Arc;
 
 use case::Case;
 use shop::Mood;
-use steps::{Fault, STEPS, impossible};
+use steps::{Fault, Plot};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -28,13 +31,13 @@ const AT_ONCE: usize = 10;
 /// so that each step has its turn.
 const ONE_IN: usize = 23;
 
-/// Every case with one fault.
-fn cases() -> Vec<Case> {
+/// Every case of a plot with one fault.
+fn cases(plot: Plot) -> Vec<Case> {
     let mut cases = Vec::new();
-    for step in 1..=STEPS {
+    for step in 1..=plot.steps() {
         for fault in Fault::ALL {
-            if impossible(step, fault).is_none() {
-                let case = Case::new(step, fault);
+            if plot.impossible(step, fault).is_none() {
+                let case = Case::new(plot, step, fault);
                 cases.push(case);
                 if case.mood != Mood::Kind {
                     cases.push(Case {
@@ -77,47 +80,67 @@ fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").expect("a line");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
-async fn i23_every_fault_at_every_step_ends_as_it_must() {
-    let cases = cases();
+/// Runs every cell of a plot, and says what is left out and why. Answers how many cells there are.
+async fn whole(plot: Plot) -> usize {
+    let cases = cases(plot);
     let mut cells = 0;
     let mut reasons = Vec::new();
-    for step in 1..=STEPS {
+    for step in 1..=plot.steps() {
         for fault in Fault::ALL {
-            match impossible(step, fault) {
+            match plot.impossible(step, fault) {
                 Some(reason) => reasons.push(format!("{fault:?} at {step}: {reason}")),
                 None => cells += 1,
             }
         }
     }
-    assert_eq!(cells + reasons.len(), 238);
     let count = cases.len();
     run(cases).await;
     say(&format!(
-        "matrix: {cells} cells in {count} cases, {} impossible:\n  {}",
+        "matrix, {plot:?}: {cells} cells in {count} cases, {} impossible:\n  {}",
         reasons.len(),
         reasons.join("\n  ")
     ));
+    cells + reasons.len()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
-async fn i23_a_second_death_in_what_follows_changes_nothing() {
+/// Runs one of so many pairs of a plot, or all.
+async fn pairs(plot: Plot, one_in: usize) {
     let all = std::env::var("MATRIX_PAIRS").is_ok_and(|wish| wish == "all");
-    let pairs = cases().into_iter().flat_map(|case| {
-        (1..=STEPS).map(move |second| Case {
+    let pairs = cases(plot).into_iter().flat_map(|case| {
+        (1..=plot.steps()).map(move |second| Case {
             second: Some(second),
             ..case
         })
     });
     let pairs: Vec<Case> = pairs
         .enumerate()
-        .filter(|(number, _)| all || number % ONE_IN == 0)
+        .filter(|(number, _)| all || number % one_in == 0)
         .map(|(_, pair)| pair)
         .collect();
     let count = pairs.len();
     let struck = run(pairs).await;
     say(&format!(
-        "matrix: {count} pairs, in {struck} of them the second step was reached"
+        "matrix, {plot:?}: {count} pairs, in {struck} of them the second step was reached"
     ));
     assert!(0 < struck);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
+async fn i23_every_fault_at_every_step_ends_as_it_must() {
+    assert_eq!(whole(Plot::Called).await, 238);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
+async fn i12_i23_every_fault_at_every_step_of_a_schedule_a_pause_and_a_lease_ends_as_it_must() {
+    assert_eq!(whole(Plot::Pulled).await, 175);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
+async fn i23_a_second_death_in_what_follows_changes_nothing() {
+    pairs(Plot::Called, ONE_IN).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 20)]
+async fn i12_i23_a_second_death_of_what_a_worker_pulls_changes_nothing() {
+    pairs(Plot::Pulled, 2 * ONE_IN + 1).await;
 }

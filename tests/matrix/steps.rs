@@ -2,9 +2,61 @@
 //! at each.
 
 use crate::hooks::{Ask, Fact, Moment, Role, Site};
+use crate::pulled;
+
+/// Which action it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plot {
+    /// The engine calls, as soon as it is approved.
+    Called,
+    /// It is scheduled, a pause comes in between, and a worker carries it out.
+    Pulled,
+}
+
+impl Plot {
+    /// How many steps it has.
+    pub(crate) fn steps(self) -> u8 {
+        match self {
+            Self::Called => STEPS,
+            Self::Pulled => pulled::STEPS,
+        }
+    }
+
+    /// The name of a step.
+    pub(crate) fn name(self, step: u8) -> &'static str {
+        match self {
+            Self::Called => name(step),
+            Self::Pulled => pulled::name(step),
+        }
+    }
+
+    /// Where a step is reached.
+    pub(crate) fn site(self, step: u8) -> Site {
+        match self {
+            Self::Called => site(step),
+            Self::Pulled => pulled::site(step),
+        }
+    }
+
+    /// Why a fault cannot strike at a step; none where it can.
+    pub(crate) fn impossible(self, step: u8, fault: Fault) -> Option<&'static str> {
+        match self {
+            Self::Called => impossible(step, fault),
+            Self::Pulled => pulled::impossible(step, fault),
+        }
+    }
+
+    /// Whether there is a durable commit record when a fault strikes here.
+    pub(crate) fn is_committed(self, step: u8) -> bool {
+        match self {
+            Self::Called => is_committed(step),
+            Self::Pulled => pulled::is_committed(step),
+        }
+    }
+}
 
 /// How many steps there are.
-pub(crate) const STEPS: u8 = 34;
+const STEPS: u8 = 34;
 
 /// What strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +95,7 @@ impl Fault {
 }
 
 /// The name of a step.
-pub(crate) fn name(step: u8) -> &'static str {
+fn name(step: u8) -> &'static str {
     [
         "parse",
         "canonical checks",
@@ -86,7 +138,7 @@ pub(crate) fn name(step: u8) -> &'static str {
 }
 
 /// Where a step is reached.
-pub(crate) fn site(step: u8) -> Site {
+fn site(step: u8) -> Site {
     use Moment::{
         Answered, Before, Connect, FirstAnswerByte, FirstByte, LastAnswerByte, LastByte, Synced,
         Written,
@@ -133,7 +185,7 @@ pub(crate) fn site(step: u8) -> Site {
 }
 
 /// Why a fault cannot strike at a step; none where it can.
-pub(crate) fn impossible(step: u8, fault: Fault) -> Option<&'static str> {
+fn impossible(step: u8, fault: Fault) -> Option<&'static str> {
     match (step, fault) {
         (1..=5, Fault::Cancel) => Some("nobody knows its id before it is durable"),
         (1..=3, Fault::Expiry) => Some("there is no deadline before the approval is drawn up"),
@@ -143,6 +195,6 @@ pub(crate) fn impossible(step: u8, fault: Fault) -> Option<&'static str> {
 }
 
 /// Whether the process holds a durable commit record when a fault strikes here.
-pub(crate) fn is_committed(step: u8) -> bool {
+fn is_committed(step: u8) -> bool {
     20 <= step
 }

@@ -22,6 +22,8 @@ use tokio::task::JoinHandle;
 use crate::hooks::{Hooks, observing};
 use crate::log::GatedLog;
 use crate::shop::{self, Mood, Shop, Way};
+use crate::steps::Plot;
+use crate::worker::Bench;
 
 /// A clock that the test sets.
 pub(crate) struct Hands(AtomicI64);
@@ -34,6 +36,9 @@ impl Clock for Hands {
 
 /// The beginning of time.
 const DAWN: i64 = 1_800_000_000_000;
+
+/// What is scheduled is not to be called before this.
+pub(crate) const NOT_BEFORE: Timestamp = Timestamp(DAWN + 600_000);
 
 /// People who were there before.
 pub(crate) struct Cast {
@@ -87,7 +92,7 @@ async fn make_cast() -> Cast {
         name: "checkout".to_owned(),
         kind: PrincipalKind::Service,
         owner: owner.expect("a person").id,
-        scopes: [].into(),
+        scopes: ["work:ship".to_owned()].into(),
         attributes: BTreeMap::new(),
         expires_at: None,
     };
@@ -108,6 +113,8 @@ pub(crate) struct Acks {
     pub(crate) staged: Option<ActionId>,
     pub(crate) voted: bool,
     pub(crate) cancelled: bool,
+    pub(crate) paused: bool,
+    pub(crate) resumed: bool,
 }
 
 /// One life of the engine.
@@ -118,9 +125,11 @@ pub(crate) struct Life {
 
 /// Everything of one case.
 pub(crate) struct World {
+    pub(crate) plot: Plot,
     pub(crate) cast: &'static Cast,
     pub(crate) shop: Shop,
     pub(crate) acks: Mutex<Acks>,
+    bench: Mutex<Bench>,
     clock: Arc<Hands>,
     secret: shop::Secret,
     /// Whether the definition is another one.
@@ -136,13 +145,15 @@ fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl World {
-    pub(crate) async fn new(mood: Mood) -> Arc<Self> {
+    pub(crate) async fn new(plot: Plot, mood: Mood) -> Arc<Self> {
         let cast = cast().await;
         let durable = Arc::new(lock(&cast.log).reopen());
         Arc::new(Self {
+            plot,
             cast,
             shop: Shop::new(mood),
             acks: Mutex::default(),
+            bench: Mutex::default(),
             clock: Arc::new(Hands(AtomicI64::new(DAWN))),
             secret: shop::Secret::new(),
             changed: AtomicBool::new(false),
@@ -159,6 +170,27 @@ impl World {
 
     pub(crate) fn acks(&self) -> MutexGuard<'_, Acks> {
         lock(&self.acks)
+    }
+
+    /// What the worker knows.
+    pub(crate) fn bench(&self) -> MutexGuard<'_, Bench> {
+        lock(&self.bench)
+    }
+
+    /// Fails where the log has a commit record before its moment, or while paused.
+    pub(crate) fn judge_order(&self, words: &str) {
+        let mut is_paused = false;
+        for record in self.durable().read_all(0, 10_000).expect("the records") {
+            match record.kind.as_str() {
+                "engine.paused" => is_paused = true,
+                "engine.resumed" => is_paused = false,
+                "action.commit_recorded" => {
+                    assert!(!is_paused, "i03: {words}: committed while paused");
+                    assert!(NOT_BEFORE.0 <= record.time_ms, "i03: {words}: too early");
+                }
+                _ => {}
+            }
+        }
     }
 
     /// What is durable.
@@ -286,12 +318,27 @@ pub(crate) fn auditor() -> &'static Principal {
 }
 
 fn tools(secret: &Path, changed: bool) -> String {
-    json!({ "tools": { "issue_refund": {
+    let state = json!({
+        "http": { "get": "https://shop.example/orders/{order_id}" }, "watch": ["/status"],
+    });
+    let check = json!({
+        "http": { "get": "https://shop.example/refunds?key={idempotency_key}" },
+        "happened": "size(body.refunds) > 0",
+        "settle": "3s",
+    });
+    let ship = json!({
+        "safetyClass": "approval-bound",
+        "idempotencyKey": "ship-{order_id}",
+        "description": if changed { "another one" } else { "by a worker" },
+        "state": state,
+        "check": check,
+        "requestLifetime": "5s",
+        "approval": { "expiresIn": "1h" },
+    });
+    json!({ "tools": { "ship": ship, "issue_refund": {
         "safetyClass": "approval-bound",
         "idempotencyKey": "refund-{order_id}",
-        "state": {
-            "http": { "get": "https://shop.example/orders/{order_id}" }, "watch": ["/status"],
-        },
+        "state": state,
         "execute": {
             "http": {
                 "post": "https://shop.example/refunds",
@@ -302,11 +349,7 @@ fn tools(secret: &Path, changed: bool) -> String {
             "retry": { "attempts": 10, "backoff": "1s..2s" },
             "result": { "type": "object" },
         },
-        "check": {
-            "http": { "get": "https://shop.example/refunds?key={idempotency_key}" },
-            "happened": "size(body.refunds) > 0",
-            "settle": "3s",
-        },
+        "check": check,
         "requestLifetime": "5s",
         "approval": { "expiresIn": "1h" },
     } } })
