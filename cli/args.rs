@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    actions, bench, check, classify, completions, doctor, events, export, import, init, key, login,
-    pause, serve, skill, user, verify, webhooks,
+    actions, bench, check, classify, compile, completions, doctor, events, export, import, init,
+    key, login, pause, serve, skill, user, verify, webhooks,
 };
 use crate::exit_code;
 
@@ -59,6 +59,8 @@ pub(crate) enum Command {
     /// Skill files: jobs written down so that they can be done again
     #[command(subcommand)]
     Skill(skill::SkillCommand),
+    /// Make a skill file of a trace: of what was once done with tools
+    Compile(compile::CompileArgs),
     /// Run the engine, the pages and the API
     Serve(serve::ServeArgs),
     /// The people who approve, audit and administer
@@ -88,7 +90,7 @@ pub(crate) enum Command {
     Verify(verify::VerifyArgs),
     /// Write the log out as JSON lines that know no store, with its hash chain
     Export(export::ExportArgs),
-    /// Make a log of an exported file, in an empty data folder
+    /// Make a log of an exported file, in an empty data folder, or a skill file of a transcript
     Import(import::ImportArgs),
     /// Measure what this machine and its disk give
     Bench(bench::BenchArgs),

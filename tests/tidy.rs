@@ -104,7 +104,11 @@ fn the_core_has_no_clock_no_input_and_no_output() {
         "tracing",
         "metrics",
     ];
-    for folder in ["engine/src/action", "engine/src/approval"] {
+    for folder in [
+        "engine/src/action",
+        "engine/src/approval",
+        "engine/src/recording",
+    ] {
         forbid(folder, &words, "the core is pure");
     }
     // It says how long a call may take, and measures no time.

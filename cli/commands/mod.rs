@@ -5,6 +5,7 @@ mod admin;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod classify;
+pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod events;
@@ -14,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod login;
 pub(crate) mod pause;
+mod recording;
 pub(crate) mod serve;
 pub(crate) mod skill;
 pub(crate) mod user;
@@ -35,6 +37,7 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::Check(args) => check::run(&args, matches, output),
         Command::Classify(args) => classify::run(&args, output),
         Command::Skill(command) => skill::run(&command, output),
+        Command::Compile(args) => compile::run(&args, output),
         Command::Serve(args) => serve::run(&args, matches, output),
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),

@@ -7,7 +7,7 @@ use holdpoint_storage::transfer::LogFile;
 use holdpoint_storage::verify::{VerifyError, verify_chain};
 use serde_json::json;
 
-use super::import;
+use super::{import, recording};
 use crate::config::{self, PlaceArgs, Settings};
 use crate::data;
 use crate::exit_code::ExitCode;
@@ -78,7 +78,7 @@ fn check_file(
     output: Output,
 ) -> Outcome<(u64, u64, String)> {
     let damaged = |error| import::damaged(path, &error);
-    let mut file = LogFile::open(import::open_file(path)?).map_err(damaged)?;
+    let mut file = LogFile::open(recording::open_file(path)?).map_err(damaged)?;
     let header = file.header();
     let bar = Progress::over(header.to, "checking", output);
     let mut seen = false;

@@ -6,7 +6,8 @@
 //! 2. [`approval`]: the pure rules of people. [`action`]: the pure core of one action,
 //!    `decide(state, command) → events` and `evolve(state, event) → state`.
 //! 3. [`tool`]: the tools file and what a definition can do. [`identity`]: who acts.
-//! 4. [`skill`]: the text of a skill file, what it says and how it is changed.
+//! 4. [`skill`]: the text of a skill file, what it says and how it is changed. [`recording`]: what was
+//!    once done with tools, made into one.
 //! 5. The shell around the core: `store` (load, decide, append durably, then make known),
 //!    [`target`] (how the world is called, once), `scheduler` (what is due, and recovery).
 //! 6. [`incarnation`]: whether this is the log, or a copy of it.
@@ -20,6 +21,7 @@ pub mod engine;
 pub mod identity;
 pub mod incarnation;
 pub mod limits;
+pub mod recording;
 pub mod run;
 pub mod schedule;
 mod scheduler;

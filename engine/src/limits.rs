@@ -92,6 +92,33 @@ pub const ATTEMPTS_MAX: u64 = 100;
 /// The most calls of one tool at a time that a definition may allow.
 pub const CONCURRENCY_MAX: u64 = 1024;
 
+// --- recordings ------------------------------------------------------------------------------
+
+/// The longest recording, in bytes: the longest sessions that were seen have some 30 MiB.
+pub const RECORDING_BYTES_MAX: usize = 64 << 20;
+
+/// The longest line of a recording, in bytes: a screenshot in base64 fits.
+pub const RECORDING_LINE_BYTES_MAX: usize = 8 << 20;
+
+/// The most calls of a recording: nobody reads a skill of more steps.
+pub const RECORDING_CALLS_MAX: usize = 2000;
+
+/// How many lines are looked at to tell what a file is: sessions begin with lines about themselves.
+pub const RECOGNISED_LINES_MAX: usize = 200;
+
+/// The most values in the results of a recording that arguments are compared with.
+pub const RECORDED_VALUES_MAX: usize = 200_000;
+
+/// The most different secrets in the arguments of a recording: each is looked for everywhere.
+pub const RECORDED_SECRETS_MAX: usize = 256;
+
+/// The longest text in arguments that is searched for values of earlier results, in bytes. Longer
+/// ones are documents, in which a match means little.
+pub const SEARCHED_TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// The most open questions that a skill file lists; the rest are counted.
+pub const QUESTIONS_MAX: usize = 100;
+
 // --- the core of an action ------------------------------------------------------------------
 
 /// How often the source of truth may fail to answer, once quiet time has passed, before a person is

@@ -6,6 +6,7 @@ mod endpoints;
 mod files;
 mod lost;
 mod people;
+mod recordings;
 mod skills;
 mod story;
 mod support;

@@ -6,6 +6,7 @@
 mod export;
 mod house;
 mod inputs;
+mod recordings;
 mod skill;
 mod targets;
 
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use export::export_file;
 use inputs::Inputs;
+use recordings::recording;
 use skill::skill_file;
 use targets::{
     address, answer, cursor, headers, json, page, record, rule, schema, template, tools_file,
@@ -101,6 +103,7 @@ targets! {
     i07_a_record_is_what_was_written_or_an_error: record,
     i07_an_exported_file_is_whole_or_refused: export_file,
     i21_a_tools_file_is_read_or_its_mistakes_are_told: tools_file,
+    i16_a_recording_becomes_a_skill_without_its_secrets_or_is_refused: recording,
     i15_a_template_keeps_to_its_place: template,
     i21_a_rule_says_yes_or_no_or_fails: rule,
     i21_a_schema_fits_or_does_not: schema,

@@ -34,6 +34,16 @@ pub fn parse_answer(bytes: &[u8]) -> Result<Value, JsonError> {
     Reader::start(bytes, JSON_BYTES_MAX, Inexact::KeepAsText)?.document()
 }
 
+/// As [`parse_strict`], for a text of at most `bytes_max`.
+pub fn parse_strict_up_to(bytes: &[u8], bytes_max: usize) -> Result<Value, JsonError> {
+    Reader::start(bytes, bytes_max, Inexact::Refuse)?.document()
+}
+
+/// As [`parse_answer`], for a text of at most `bytes_max`.
+pub fn parse_answer_up_to(bytes: &[u8], bytes_max: usize) -> Result<Value, JsonError> {
+    Reader::start(bytes, bytes_max, Inexact::KeepAsText)?.document()
+}
+
 /// As [`parse_strict`], for a text of at most `bytes_max`, and says where every value is.
 pub fn parse_spanned(bytes: &[u8], bytes_max: usize) -> Result<(Value, Spans), JsonError> {
     let mut reader = Reader::start(bytes, bytes_max, Inexact::Refuse)?;

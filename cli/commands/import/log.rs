@@ -1,37 +1,28 @@
-//! `holdpoint import`: a log from an exported file.
+//! A log from an exported file.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::BufRead;
+use std::path::Path;
 
-use clap::{ArgMatches, Args};
+use clap::ArgMatches;
 use holdpoint_storage::transfer::{FileError, ImportError, Imported, LogFile, import};
 use holdpoint_storage::{EventLog, SledLog, SledOptions};
 use serde_json::json;
 
-use crate::config::{self, PlaceArgs, Settings};
+use super::ImportArgs;
+use crate::config::{self, Settings};
 use crate::data;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// The arguments of `import`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-The data folder must be empty or not be there. Everything is checked while it is read; a file that is
-damaged or was cut off leaves nothing behind. Records keep their positions, times and hashes. Nobody is
-signed in any more. The server starts on it once with --confirm-restore.")]
-pub(crate) struct ImportArgs {
-    #[command(flatten)]
-    place: PlaceArgs,
-    /// The file that `holdpoint export` wrote; - for stdin
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-}
-
-/// Makes a log of the file.
-pub(crate) async fn run(args: ImportArgs, matches: &ArgMatches, output: Output) -> Outcome {
+/// Makes a log of the file, whose start was read already.
+pub(super) async fn run(
+    args: &ImportArgs,
+    input: Box<dyn BufRead>,
+    matches: &ArgMatches,
+    output: Output,
+) -> Outcome {
     let settings_file = config::load_settings(args.place.config.as_deref())?;
     let settings = Settings::resolve(
         args.place.data.as_ref(),
@@ -40,7 +31,6 @@ pub(crate) async fn run(args: ImportArgs, matches: &ArgMatches, output: Output) 
         config::leaf(matches),
     );
     let folder = &settings.data.value;
-    let input = open_file(&args.file)?;
     // Whatever is not an exported log is refused before the folder is touched.
     let mut file = LogFile::open(input).map_err(|error| damaged(&args.file, &error))?;
     let is_new = !folder.exists();
@@ -84,20 +74,8 @@ pub(crate) async fn run(args: ImportArgs, matches: &ArgMatches, output: Output) 
     Ok(ExitCode::Ok)
 }
 
-/// The file, or stdin.
-pub(super) fn open_file(path: &Path) -> Outcome<Box<dyn BufRead>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(BufReader::new(io::stdin())));
-    }
-    let file = File::open(path).map_err(|error| {
-        Failure::because(format!("cannot read {}", path.display()), &error)
-            .with_code(ExitCode::Usage)
-    })?;
-    Ok(Box::new(BufReader::with_capacity(256 * 1024, file)))
-}
-
 /// What is wrong with a file, in words.
-pub(super) fn damaged(path: &Path, error: &FileError) -> Failure {
+pub(in crate::commands) fn damaged(path: &Path, error: &FileError) -> Failure {
     let failure = Failure::because(format!("{} is not a whole log", path.display()), error);
     match error {
         FileError::Damaged { .. } => failure.help("take another copy of the file, or export again"),

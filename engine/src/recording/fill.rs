@@ -1,0 +1,243 @@
+//! The arguments of one step, with holes where values come from elsewhere.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use chrono::NaiveDate;
+use serde_json::{Map, Value};
+
+use super::dates;
+use super::error::CompileError;
+use super::flow::{Flow, Source};
+use super::inputs::{Inputs, hole};
+use super::secret::{Place, Secrets};
+use super::words::one_line;
+use crate::limits::SKILL_CHECKS_MAX;
+
+/// A value that a step keeps for later ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) name: String,
+    pub(super) source: Source,
+}
+
+/// What is known while steps are made.
+pub(super) struct Filler<'a> {
+    pub(super) secrets: &'a Secrets,
+    pub(super) flow: Flow,
+    pub(super) inputs: Inputs,
+    /// What each step keeps, by its number.
+    pub(super) kept: HashMap<usize, Vec<Kept>>,
+    pub(super) today: Option<NaiveDate>,
+    pub(super) apply_dates: bool,
+    pub(super) questions: Vec<String>,
+    /// The step that is made, from 1, and the line of its call.
+    pub(super) step: usize,
+    pub(super) line: usize,
+}
+
+/// A part of a text that a hole stands for.
+struct Part {
+    at: Range<usize>,
+    hole: String,
+    /// It keeps its type where it is the whole text.
+    is_text: bool,
+}
+
+impl Filler<'_> {
+    /// The arguments of a call with their holes.
+    pub(super) fn args(
+        &mut self,
+        args: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, CompileError> {
+        self.members(args, &Place::top())
+    }
+
+    fn members(
+        &mut self,
+        members: &Map<String, Value>,
+        place: &Place,
+    ) -> Result<Map<String, Value>, CompileError> {
+        let mut filled = Map::new();
+        for (key, value) in members {
+            if self.secrets.is_in(key) {
+                return Err(CompileError::Inexpressible {
+                    line: self.line,
+                    what: "a key of its arguments holds a secret, and keys have no holes; record without it"
+                        .to_owned(),
+                });
+            }
+            let value = self.value(value, key, &place.member(members, key))?;
+            filled.insert(key.clone(), value);
+        }
+        Ok(filled)
+    }
+
+    fn value(&mut self, value: &Value, key: &str, place: &Place) -> Result<Value, CompileError> {
+        let source = self.flow.value(value, key).cloned();
+        if let Some(hole) = source.and_then(|source| self.bound(source)) {
+            return Ok(Value::String(hole));
+        }
+        Ok(match value {
+            Value::Object(members) => Value::Object(self.members(members, place)?),
+            Value::Array(items) => Value::Array(
+                items
+                    .iter()
+                    .map(|item| self.value(item, key, place))
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::String(text) => Value::String(self.text(text, key, place)),
+            Value::Number(number) => {
+                let secret = place
+                    .number()
+                    .or_else(|| self.secrets.number(&number.to_string()));
+                match secret.map(str::to_owned) {
+                    Some(name) => Value::String(self.inputs.secret(value, &name)),
+                    None => value.clone(),
+                }
+            }
+            Value::Null | Value::Bool(_) => value.clone(),
+        })
+    }
+
+    /// The hole of a value that an earlier step answered; none where that step keeps too much already.
+    fn bound(&mut self, source: Source) -> Option<String> {
+        let kept = self.kept.entry(source.step).or_default();
+        if let Some(known) = kept.iter().find(|kept| kept.source.path == source.path) {
+            return Some(hole(&known.name));
+        }
+        // One assertion is that of the status.
+        if kept.len() + 1 >= SKILL_CHECKS_MAX {
+            return None;
+        }
+        let name = self.inputs.name(&source.key);
+        kept.push(Kept {
+            name: name.clone(),
+            source,
+        });
+        Some(hole(&name))
+    }
+
+    fn text(&mut self, text: &str, key: &str, place: &Place) -> String {
+        let spans = self.secrets.spans(text, place);
+        let whole = || Value::String(text.to_owned());
+        // Braces would be read as a hole, or together with one: the whole text becomes a value.
+        let is_beside_brace =
+            |at: &Range<usize>| text[..at.start].ends_with('{') || text[at.end..].starts_with('}');
+        let beside = spans.iter().any(|span| is_beside_brace(&span.at));
+        if text.contains("{{") || beside {
+            return match spans.first() {
+                Some(span) => {
+                    let name = span.name.clone();
+                    self.inputs.secret(&whole(), &name)
+                }
+                None => self.inputs.value(&whole(), key),
+            };
+        }
+        let mut parts = Vec::new();
+        for span in spans {
+            let secret = &text[span.at.clone()];
+            let source = self.flow.text(secret).cloned();
+            let hole = match source.and_then(|source| self.bound(source)) {
+                Some(hole) => hole,
+                None => self
+                    .inputs
+                    .secret(&Value::String(secret.to_owned()), &span.name),
+            };
+            parts.push(Part {
+                at: span.at,
+                hole,
+                is_text: true,
+            });
+        }
+        self.flowing(text, &mut parts, is_beside_brace);
+        self.days(text, key, &mut parts);
+        parts.sort_by_key(|part| part.at.start);
+        if let [part] = parts.as_slice()
+            && part.at == (0..text.len())
+            && !part.is_text
+        {
+            // One hole alone would be a number again.
+            let key = one_line(key, 40);
+            self.question(&format!(
+                "\"{key}\" is text that equals a number of an earlier answer, so it was left as it is. Should it follow?"
+            ));
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut from = 0;
+        for part in parts {
+            out.push_str(&text[from..part.at.start]);
+            out.push_str(&part.hole);
+            from = part.at.end;
+        }
+        out.push_str(&text[from..]);
+        out
+    }
+
+    /// Holes for what came out of earlier answers, where no secret stands.
+    fn flowing(
+        &mut self,
+        text: &str,
+        parts: &mut Vec<Part>,
+        is_beside_brace: impl Fn(&Range<usize>) -> bool,
+    ) {
+        let found: Vec<(Range<usize>, Source)> = self
+            .flow
+            .parts(text)
+            .into_iter()
+            .filter(|(at, _)| !is_beside_brace(at) && is_free(at, parts))
+            .map(|(at, source)| (at, source.clone()))
+            .collect();
+        for (at, source) in found {
+            let is_text = source.kind == "string";
+            // A number alone stays the text that it is, and needs no bind.
+            let hole = if is_text || at != (0..text.len()) {
+                self.bound(source)
+            } else {
+                Some(String::new())
+            };
+            let Some(hole) = hole else {
+                continue;
+            };
+            parts.push(Part { at, hole, is_text });
+        }
+    }
+
+    /// Holes for days, or questions about them.
+    fn days(&mut self, text: &str, key: &str, parts: &mut Vec<Part>) {
+        let Some(today) = self.today else {
+            return;
+        };
+        for day in dates::find(text, today) {
+            if !is_free(&day.at, parts) {
+                continue;
+            }
+            if self.apply_dates {
+                parts.push(Part {
+                    at: day.at,
+                    hole: day.hole,
+                    is_text: true,
+                });
+            } else {
+                let (key, named, hole) = (one_line(key, 40), &text[day.at], day.hole);
+                self.question(&format!(
+                    "\"{key}\" has the day {named}. Should it move with the day of the run? Then write {hole}"
+                ));
+            }
+        }
+    }
+
+    /// Asks a person about this step.
+    pub(super) fn question(&mut self, what: &str) {
+        let step = self.step;
+        self.questions.push(format!("Step {step}: {what}"));
+    }
+}
+
+/// Whether nothing stands there yet.
+fn is_free(at: &Range<usize>, parts: &[Part]) -> bool {
+    parts
+        .iter()
+        .all(|part| part.at.end <= at.start || at.end <= part.at.start)
+}
