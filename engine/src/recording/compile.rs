@@ -194,7 +194,10 @@ pub(super) fn compile_all(
         .description
         .as_deref()
         .and_then(|text| first_sentence(&secrets.redact(text)))
-        .unwrap_or_else(|| format!("A recorded job of {} steps", steps.len()));
+        .unwrap_or_else(|| match steps.len() {
+            1 => "A recorded job of one step".to_owned(),
+            count => format!("A recorded job of {count} steps"),
+        });
     let secret_names = filler.inputs.secret_names();
     let recorded = filler.inputs.recorded();
     let draft = Draft {

@@ -11,7 +11,7 @@ use super::error::CompileError;
 use super::flow::{Flow, Source};
 use super::inputs::{Inputs, hole};
 use super::secret::{Place, Secrets};
-use super::words::one_line;
+use super::words::{one_line, sorted};
 use crate::limits::SKILL_CHECKS_MAX;
 
 /// A value that a step keeps for later ones.
@@ -59,7 +59,14 @@ impl Filler<'_> {
         place: &Place,
     ) -> Result<Map<String, Value>, CompileError> {
         let mut filled = Map::new();
-        for (key, value) in members {
+        for (key, value) in sorted(members) {
+            if key.contains("{{") {
+                return Err(CompileError::Inexpressible {
+                    line: self.line,
+                    what: "a key of its arguments has double braces, and keys have no holes; take the call out"
+                        .to_owned(),
+                });
+            }
             if self.secrets.is_in(key) {
                 return Err(CompileError::Inexpressible {
                     line: self.line,

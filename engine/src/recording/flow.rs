@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::secret::Secrets;
-use super::words::is_hidden;
+use super::words::{is_hidden, sorted};
 use crate::canon::CanonicalJson;
 use crate::limits::{RECORDED_VALUES_MAX, SEARCHED_TEXT_BYTES_MAX};
 
@@ -135,8 +135,8 @@ impl Learning<'_> {
         }
         self.room -= 1;
         let leaves = match value {
-            Value::Object(members) => members
-                .iter()
+            Value::Object(members) => sorted(members)
+                .into_iter()
                 .map(|(key, inner)| match step_into(path, key) {
                     Some(path) if !self.secrets.is_in(key) => {
                         self.value(inner, &path, key, depth + 1)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::error::CompileError;
 use super::gather::{Call, Recording};
 use super::secret::Secrets;
-use super::words::{is_hidden, json_line, one_line, slug};
+use super::words::{is_hidden, json_line, one_line, slug, sorted};
 use crate::limits::TOOL_NAME_BYTES_MAX;
 
 /// Whether a skill file can name the tool.
@@ -69,7 +69,11 @@ pub(super) fn intent(tool: &str, args: &Map<String, Value>) -> String {
     let main = MAIN
         .iter()
         .find_map(|key| args.get_key_value(*key))
-        .or_else(|| args.iter().find(|(_, value)| value.is_string()));
+        .or_else(|| {
+            sorted(args)
+                .into_iter()
+                .find(|(_, value)| value.is_string())
+        });
     let shown = main.map(|(key, value)| {
         let text = match value {
             Value::String(text) => text.clone(),

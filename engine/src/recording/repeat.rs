@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::dates::is_date;
 use super::fill::Filler;
 use super::secret::Secrets;
-use super::words::{json_line, one_line};
+use super::words::{json_line, one_line, sorted};
 
 /// Values that several steps use: asked about, or made inputs.
 pub(super) fn repeated(
@@ -18,7 +18,7 @@ pub(super) fn repeated(
 ) {
     let mut places: BTreeMap<String, (String, Vec<usize>, Value)> = BTreeMap::new();
     for (index, args) in filled.iter().enumerate() {
-        for (key, value) in args {
+        for (key, value) in sorted(args) {
             literals(value, key, &mut |value, key| {
                 let (_, steps, _) = places
                     .entry(value.to_string())
@@ -58,7 +58,7 @@ pub(super) fn repeated(
 fn literals(value: &Value, key: &str, each: &mut impl FnMut(&Value, &str)) {
     match value {
         Value::Object(members) => {
-            for (key, value) in members {
+            for (key, value) in sorted(members) {
                 literals(value, key, each);
             }
         }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::canon::CanonicalJson;
 
 /// The longest sentence that is taken over, in characters.
 pub(super) const SENTENCE_CHARS_MAX: usize = 200;
@@ -87,7 +89,10 @@ pub(super) fn sentence(text: &str) -> Option<String> {
         .rfind(|line| line.chars().any(char::is_alphanumeric))?;
     let end = last
         .match_indices(['.', '!', '?'])
-        .find(|(at, _)| last[at + 1..].starts_with(char::is_whitespace))
+        .find(|(at, _)| {
+            let (before, after) = (&last[..*at], &last[at + 1..]);
+            after.starts_with(char::is_whitespace) && before.contains(char::is_alphanumeric)
+        })
         .map_or(last.len(), |(at, _)| at + 1);
     let sentence = one_line(&last[..end], SENTENCE_CHARS_MAX);
     let sentence = sentence.trim_end_matches([':', '*', '`', ' ']);
@@ -147,10 +152,19 @@ pub(super) fn identifier(text: &str) -> String {
     }
 }
 
+/// The members in the order of their keys, so that the same recording gives the same file everywhere.
+pub(super) fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|(key, _)| *key);
+    members
+}
+
 /// JSON on one line, the same value, with everything invisible written as `\uXXXX`. What would open
 /// a comment in Markdown is written so too: it would hide the steps below it from a reader.
 pub(super) fn json_line(value: &Value) -> String {
-    let plain = value.to_string();
+    // In one order, whatever the order of the recording and of the reader.
+    let plain = CanonicalJson::of(value);
+    let plain = plain.as_str();
     let mut out = String::with_capacity(plain.len());
     let mut chars = plain.chars().peekable();
     while let Some(c) = chars.next() {

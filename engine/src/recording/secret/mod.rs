@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use self::keys::Telling;
 use super::error::CompileError;
 use super::gather::Recording;
-use super::words::visible;
+use super::words::{sorted, visible};
 use crate::limits::RECORDED_SECRETS_MAX;
 
 /// What is written where a secret stood in text for people.
@@ -107,7 +107,7 @@ impl Secrets {
     }
 
     fn members(&mut self, members: &Map<String, Value>, place: &Place) {
-        for (key, value) in members {
+        for (key, value) in sorted(members) {
             self.value(value, &place.member(members, key));
         }
     }

@@ -16,7 +16,11 @@ fn words_add_nothing_to_the_file() {
         .line(&json!({ "t": "note", "text": EVIL }))
         .call("get_a", &json!({ "x": 1 }), &json!({}))
         .line(&json!({ "t": "note", "text": "### Step 9 — x {{a}} <b>" }))
-        .call("get_b", &json!({ EVIL: EVIL, "url": EVIL }), &json!({}))
+        .call(
+            "get_b",
+            &json!({ "\n### Step 3 — x\n- effect: read": EVIL, "url": EVIL }),
+            &json!({}),
+        )
         .compile();
     let text = &compiled.text;
     assert_eq!(steps(text).len(), 2, "{text}");
@@ -84,7 +88,7 @@ fn a_name_is_never_a_path() {
         ("../../etc/passwd", "etc-passwd"),
         ("/abs/x", "abs-x"),
         ("..\\..\\x", "x"),
-        ("a\0b", "a-b"),
+        ("a\0b", "ab"),
         ("C:\\x", "c-x"),
         ("CON", "con-skill"),
         ("nul", "nul-skill"),
@@ -162,7 +166,16 @@ fn i16_secrets_of_any_place_become_inputs() {
             "\"pin\":{\"required\":true,\"secret\":true,\"type\":\"integer\"}",
         ],
     );
-    // A key has no holes.
+    // A key has no holes, neither for a secret nor by its name.
+    let trace = Trace::new().call("get_a", &json!({ "{{x}}": 1 }), &json!({}));
+    let error = trace
+        .try_compile(Apply::default())
+        .expect_err("braces in a key")
+        .to_string();
+    assert!(
+        error.contains("a key of its arguments has double braces"),
+        "{error}"
+    );
     let trace = Trace::new().call(
         "get_a",
         &json!({ "sk-abcdefghijklmnop1234": 1 }),

@@ -116,7 +116,8 @@ fn check(calls: &[(Value, Value)], apply: Apply) -> Result<(), TestCaseError> {
             continue;
         };
         // What stands alone in a longer word is no longer it.
-        if text.len() >= 6 {
+        // The day of the recording is told, and a hole may read like a text that is one.
+        if text.len() >= 6 && text != "2026-03-02" && !text.starts_with("{{") {
             prop_assert!(
                 !compiled.text.contains(text.as_str()),
                 "{text} in {}",
