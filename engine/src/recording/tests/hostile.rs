@@ -162,8 +162,8 @@ fn i16_secrets_of_any_place_become_inputs() {
     has(
         &compiled.text,
         &[
-            "\"pin\":\"{{pin}}\"",
-            "\"pin\":{\"required\":true,\"secret\":true,\"type\":\"integer\"}",
+            "\"pin\":\"{{pin_2}}\"",
+            "\"pin_2\":{\"required\":true,\"secret\":true,\"type\":\"integer\"}",
         ],
     );
     // A key has no holes, neither for a secret nor by its name.

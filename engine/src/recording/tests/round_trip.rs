@@ -151,7 +151,7 @@ fn check(calls: &[(Value, Value)], apply: Apply) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn a_replay_with_the_recorded_answers_makes_the_recorded_calls(
