@@ -27,6 +27,9 @@ pub(crate) enum Deed {
     Settle,
     Work,
     ChangeRoles,
+    Pause,
+    Resume,
+    Mend,
 }
 
 impl Deed {
@@ -34,6 +37,15 @@ impl Deed {
     pub(crate) fn drawn(world: &World) -> Self {
         if world.strikes(Fault::RolesChange) {
             return Self::ChangeRoles;
+        }
+        if world.strikes(Fault::Pause) {
+            return Self::Pause;
+        }
+        if world.watch().switch.is_paused && world.dice.in_thousand(250) {
+            return Self::Resume;
+        }
+        if world.has_ears && world.dice.in_thousand(30) {
+            return Self::Mend;
         }
         match world.dice.below(100) {
             0..18 => Self::Submit,
@@ -63,6 +75,9 @@ impl Deed {
             Self::Settle => world.settle().await,
             Self::Work => world.work().await,
             Self::ChangeRoles => world.change_roles().await,
+            Self::Pause => world.pause().await,
+            Self::Resume => world.resume().await,
+            Self::Mend => world.mend_ears().await,
         }
     }
 }
@@ -98,9 +113,15 @@ impl World {
             body,
             id: None,
         };
-        if tool != LOOK {
-            self.people().sent.push(sent.clone());
+        if tool == LOOK {
+            let before = self.watch().switch.told();
+            let answer = self.post(&sent).await;
+            if answer.is_some_and(|answer| answer.status.is_success()) {
+                self.must_not_have_left(before, LOOK);
+            }
+            return;
         }
+        self.people().sent.push(sent.clone());
         if self.strikes(Fault::DoubleClick) {
             tokio::join!(self.submit(&sent), self.submit(&sent));
         } else {

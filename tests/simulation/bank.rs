@@ -4,6 +4,7 @@
 //! arrive late, even after its sender has died, but never later than `requestLifetime`. What the
 //! bank has done is the truth that everything is measured by.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use crate::books::{Books, Letter};
 use crate::clock::SimClock;
 use crate::dice::Dice;
-use crate::tools::{LIFETIME_MS, SETTLE_MS};
+use crate::tools::{LIFETIME_MS, SETTLE_MS, kept_ms};
 use crate::weather::{Fault, Weather};
 
 /// Told of each request before any byte of it counts as sent.
@@ -27,6 +28,8 @@ pub(crate) struct Bank {
     weather: Arc<Weather>,
     clock: Arc<SimClock>,
     on_send: OnSend,
+    /// Until then the source of truth answers nobody, in true time.
+    out_until: AtomicU64,
     /// A source of truth that says "not found" of what is there: what the checks must find.
     lies: bool,
 }
@@ -52,6 +55,7 @@ impl Bank {
             weather,
             clock,
             on_send,
+            out_until: AtomicU64::new(0),
             lies,
         }
     }
@@ -118,7 +122,7 @@ impl Bank {
             order: order.to_owned(),
             amount: body["amount"].as_i64().unwrap_or(0),
             if_match: header("if-match"),
-            keeps_keys: kind == "kept",
+            kept_ms: kept_ms(kind),
         };
         let (number, due, seen) = self.post(&letter);
         let now = self.clock.true_ms();
@@ -151,7 +155,7 @@ impl Bank {
             order: order.to_owned(),
             amount,
             if_match: None,
-            keeps_keys: false,
+            kept_ms: None,
         });
     }
 
@@ -165,7 +169,7 @@ impl Bank {
             } else {
                 self.dice.between(0, 300)
             };
-        let twice = letter.keeps_keys && self.strikes(Fault::RequestTwice);
+        let twice = letter.kept_ms.is_some() && self.strikes(Fault::RequestTwice);
         let copy_due = now + self.dice.between(0, LIFETIME_MS - 1_000);
         let instead = |status, body: &[u8]| Seen::Instead(Ok(answer(status, body)));
         let seen = if is_late || self.strikes(Fault::DoneAnswerLost) {
@@ -203,7 +207,7 @@ impl Bank {
                 order: letter.order.clone(),
                 if_match: letter.if_match.clone(),
                 amount: letter.amount,
-                keeps_keys: letter.keeps_keys,
+                kept_ms: letter.kept_ms,
             });
             number
         };
@@ -216,7 +220,14 @@ impl Bank {
 
     async fn find(&self, key: &str) -> Result<Answer, CallError> {
         self.wait(1, 200).await;
-        if self.strikes(Fault::SourceDown) {
+        let now = self.clock.true_ms();
+        if self.strikes(Fault::SourceOut) {
+            let hour = 3_600_000;
+            let until = now + self.dice.between(hour, 12 * hour);
+            self.out_until.store(until, Ordering::Relaxed);
+        }
+        let is_out = now < self.out_until.load(Ordering::Relaxed) && self.weather.rages();
+        if is_out || self.strikes(Fault::SourceDown) {
             return match self.dice.below(4) {
                 0 => Err(CallError::NotDelivered("connection refused".to_owned())),
                 1 => Ok(answer(503, b"down")),
@@ -299,7 +310,7 @@ impl Target for Line {
             return bank.find(&unescaped(key)).await;
         }
         match path.split_once('/') {
-            Some(("orders", order)) => bank.order(order).await,
+            Some(("orders" | "look", order)) => bank.order(order).await,
             Some((kind, order)) => bank.pay(outgoing, kind, order).await,
             None => Ok(answer(404, b"")),
         }

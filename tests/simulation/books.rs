@@ -34,7 +34,8 @@ pub(crate) struct Letter {
     pub(crate) order: String,
     pub(crate) amount: i64,
     pub(crate) if_match: Option<String>,
-    pub(crate) keeps_keys: bool,
+    /// How long the key is kept.
+    pub(crate) kept_ms: Option<u64>,
 }
 
 impl Books {
@@ -75,7 +76,10 @@ impl Books {
         {
             return 412;
         }
-        if letter.keeps_keys && self.effects(&letter.key) > 0 {
+        let first = self.effects.get(&letter.key).and_then(|all| all.first());
+        if let (Some(kept_ms), Some(first)) = (letter.kept_ms, first)
+            && letter.due < first + kept_ms
+        {
             return 201;
         }
         let order = self.order(&letter.order);

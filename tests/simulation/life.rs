@@ -130,6 +130,7 @@ impl Life {
     async fn run(&mut self) -> End {
         let world = Arc::clone(&self.world);
         self.starts += 1;
+        world.watch().start = self.starts;
         if world.strikes(Fault::ToolsChange) {
             self.changed = !self.changed;
         }
@@ -193,7 +194,11 @@ impl Life {
         let mut people = std::mem::take(&mut *self.world.people());
         let settled = people.settle_in(&engine).await;
         *self.world.people() = people;
-        settled
+        settled?;
+        if self.world.has_ears {
+            self.world.wish(&engine).await?;
+        }
+        Ok(())
     }
 
     /// One thing happens, and a while passes.
@@ -280,10 +285,16 @@ impl Life {
                 return End::Restart;
             }
             world.pull();
-            let open = world.watch().models.values().any(|model| !model.is_final());
-            if !open || began + bound < world.clock.true_ms() {
+            let is_open = {
+                let watch = world.watch();
+                let actions = watch.models.values().any(|model| !model.is_final());
+                actions || !watch.ears.behind().is_empty()
+            };
+            if !is_open || began + bound < world.clock.true_ms() {
                 break;
             }
+            world.resume().await;
+            world.mend_ears().await;
             world.settle().await;
             for _ in 0..4 {
                 world.work().await;

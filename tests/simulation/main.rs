@@ -19,7 +19,6 @@
 //! A violation that was found is a seed in `seeds.txt`, which every run lives through first.
 
 mod actors;
-mod attempt;
 mod bank;
 mod books;
 mod broken;
@@ -27,12 +26,15 @@ mod client;
 mod clock;
 mod dice;
 mod disk;
+mod ears;
 mod hands;
+mod hooks;
 mod life;
 mod model;
 mod people;
 mod rebuild;
 mod run;
+mod switch;
 mod tests;
 mod tools;
 mod watch;

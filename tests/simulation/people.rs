@@ -34,6 +34,8 @@ pub(crate) struct Sent {
 #[derive(Default)]
 pub(crate) struct People {
     pub(crate) ids: BTreeMap<&'static str, String>,
+    /// The ids of the keys of programs.
+    pub(crate) programs: BTreeMap<&'static str, String>,
     pub(crate) keys: BTreeMap<&'static str, String>,
     pub(crate) sessions: BTreeMap<&'static str, String>,
     pub(crate) tabs: Vec<Tab>,
@@ -85,7 +87,8 @@ impl People {
                 attributes: BTreeMap::new(),
                 expires_at: None,
             };
-            let (_, secret) = identity.create_key("cli", new).await.map_err(words)?;
+            let (key, secret) = identity.create_key("cli", new).await.map_err(words)?;
+            self.programs.insert(name, key.id);
             self.keys.insert(name, secret.expose().to_owned());
         }
         Ok(())

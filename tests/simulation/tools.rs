@@ -12,18 +12,32 @@ pub(crate) const SETTLE_MS: u64 = 2_000;
 /// How long a request may be on its way, in milliseconds: `requestLifetime` of every tool.
 pub(crate) const LIFETIME_MS: u64 = 60_000;
 
+/// How long the target keeps a key that is sent to this part of it, in milliseconds; none where it
+/// keeps none. A little longer than `keyRetention` says, as `docs/TOOLS.md` asks for.
+pub(crate) fn kept_ms(part: &str) -> Option<u64> {
+    let minute = 60_000;
+    match part {
+        "kept" => Some(24 * 60 * minute + minute),
+        "brief" => Some(5 * minute + minute),
+        _ => None,
+    }
+}
+
 /// The tools whose calls workers carry out.
 pub(crate) const PULLED: [&str; 2] = ["deliver", "deliver_blind"];
 
 /// Every tool that is recorded, with how often it is asked for.
-pub(crate) const TOOLS: [(&str, u64); 9] = [
+pub(crate) const TOOLS: [(&str, u64); 12] = [
     ("refund", 6),
     ("refund_closed", 3),
     ("refund_blind", 2),
     ("charge", 5),
     ("charge_kept", 3),
+    ("charge_again", 4),
+    ("refund_again", 3),
     ("wipe", 3),
     ("wipe_blind", 2),
+    ("wipe_again", 1),
     ("deliver", 4),
     ("deliver_blind", 2),
 ];
@@ -110,6 +124,21 @@ fn file(changed: bool) -> Value {
             "idempotencyKey": "kept:{order}:{reference}", "execute": execute("kept"),
             "check": check, "requestLifetime": "60s", "keyRetention": "24h",
         },
+        "charge_again": {
+            "safetyClass": "write-once-checkable", "input": input,
+            "idempotencyKey": "again:{order}:{reference}", "execute": execute("brief"),
+            "requestLifetime": "60s", "keyRetention": "5m",
+        },
+        "refund_again": {
+            "safetyClass": "approval-bound", "input": input, "state": state,
+            "idempotencyKey": "refund-again:{order}:{reference}", "execute": execute("kept"),
+            "requestLifetime": "60s", "keyRetention": "24h", "approval": { "expiresIn": "1h" },
+        },
+        "wipe_again": {
+            "safetyClass": "irreversible", "input": input,
+            "idempotencyKey": "wipe-again:{order}:{reference}", "execute": execute("brief"),
+            "requestLifetime": "60s", "keyRetention": "5m",
+        },
         "wipe": {
             "description": version, "safetyClass": "irreversible", "input": input,
             "idempotencyKey": "wipe:{order}:{reference}", "state": state,
@@ -130,7 +159,7 @@ fn file(changed: bool) -> Value {
         },
         "look": {
             "safetyClass": "idempotent", "input": input,
-            "execute": { "http": { "get": "https://bank.example/orders/{order}" } },
+            "execute": { "http": { "get": "https://bank.example/look/{order}" } },
         },
     } })
 }

@@ -6,7 +6,9 @@ use holdpoint_engine::action::Event;
 use holdpoint_storage::{EventLog, MemoryLog, Position, Record};
 
 use crate::books::Books;
+use crate::ears::Ears;
 use crate::model::{End, Model};
+use crate::switch::Switch;
 
 /// Everything that is known from outside.
 #[derive(Default)]
@@ -21,6 +23,10 @@ pub(crate) struct Watch {
     /// Event, status before, status after.
     pub(crate) transitions: BTreeSet<(String, String, String)>,
     pub(crate) trace: Vec<String>,
+    /// Which process this is, from 1 on.
+    pub(crate) start: u64,
+    pub(crate) switch: Switch,
+    pub(crate) ears: Ears,
 }
 
 impl Watch {
@@ -60,6 +66,11 @@ impl Watch {
         }
         self.time_ms = record.time_ms;
         let Some(id) = record.stream.as_str().strip_prefix("action/") else {
+            if record.stream.as_str() == "engine/pause" {
+                self.note(format!("{} {}", record.position, record.kind));
+                self.switch.record(&record.kind)?;
+            }
+            self.ears.other(record);
             return Ok(());
         };
         self.note(format!(
@@ -67,6 +78,7 @@ impl Watch {
             record.position, record.time_ms, record.kind
         ));
         let event = decode(record)?;
+        self.switch.allows(&event)?;
         let (before, model) = if record.version == 1 {
             let model = Model::begin(&event)?;
             if model.status != "refused"
@@ -92,6 +104,7 @@ impl Watch {
         let (kind, after) = (record.kind.clone(), model.status);
         self.transitions
             .insert((kind, before.to_owned(), after.to_owned()));
+        self.ears.action(record, id, model);
         compare(model, &event, books)
     }
 
@@ -187,6 +200,7 @@ impl Watch {
         }
         let unknown = books.all().find(|(key, _)| !self.by_key.contains_key(*key));
         wrong.extend(unknown.map(|(key, _)| format!("I25: nobody knows of the effect of {key}")));
+        wrong.extend(self.ears.missing());
         for what in wrong {
             self.fail(what);
         }

@@ -53,6 +53,7 @@ faults! {
     CertainNo, "the target refuses", 100;
     StateDown, "N4 the state cannot be read", 200;
     SourceDown, "N4 the source of truth is down", 300;
+    SourceOut, "N4 the source of truth is away for hours", 60;
     SourceLags, "N4 the source of truth lags", 600;
     WorkerPauses, "P3 a worker goes on when its lease is over", 0;
     WorkerDies, "P3 a worker is gone for good", 150;
@@ -62,6 +63,15 @@ faults! {
     AnswerOfOursLost, "R1 our answer does not arrive", 200;
     OtherArguments, "V6 the same key with other arguments", 200;
     ToolsChange, "K1 the tools file is another one after a start", 300;
+    Pause, "an operator pauses", 40;
+    HookDown, "N1 an endpoint cannot be reached", 200;
+    HookLost, "N1 a message is lost", 150;
+    HookAnswerLost, "N2 a message is taken, the answer lost", 150;
+    HookError, "N2 a message is refused, or answered with a redirect", 150;
+    HookBusy, "N2 an endpoint has too much to do", 100;
+    HookSilent, "N3 a message is taken, never answered", 100;
+    HookLate, "N3 a message is taken, answered late", 200;
+    HookGone, "N2 an endpoint is gone", 30;
     RolesChange, "K1 roles are changed", 30;
     StateMoves, "K3 the state moves behind our back", 80;
 }
@@ -107,6 +117,11 @@ impl Weather {
     /// The faults begin, or stop. Nothing strikes before.
     pub(crate) fn is_calm(&self, calm: bool) {
         self.calm.store(calm, Ordering::Relaxed);
+    }
+
+    /// Whether the faults have begun and not stopped.
+    pub(crate) fn rages(&self) -> bool {
+        !self.calm.load(Ordering::Relaxed)
     }
 
     /// How often each fault has struck, in the order of [`Fault::ALL`].

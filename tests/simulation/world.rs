@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use axum::Router;
-use holdpoint_engine::engine::{Engine, Options};
+use holdpoint_engine::engine::{Engine, Options, WebhookOptions};
+use holdpoint_engine::webhook::SigningKey;
 use holdpoint_storage::{EventLog, MemoryLog};
 use holdpoint_web::{AppState, WebConfig, router};
 
@@ -11,6 +12,7 @@ use crate::bank::{Bank, Line};
 use crate::clock::SimClock;
 use crate::dice::Dice;
 use crate::disk::{Parts, SimDisk};
+use crate::hooks::Post;
 use crate::people::People;
 use crate::tools;
 use crate::watch::Watch;
@@ -44,6 +46,11 @@ pub(crate) struct World {
     pub(crate) weather: Arc<Weather>,
     pub(crate) bank: Arc<Bank>,
     entropy: Arc<Dice>,
+    /// Of the way to webhook endpoints.
+    pub(crate) post: Dice,
+    /// Whether there are webhook endpoints.
+    pub(crate) has_ears: bool,
+    key: SigningKey,
     parts: Parts,
     watch: Mutex<Watch>,
     people: Mutex<People>,
@@ -87,6 +94,9 @@ impl World {
             weather,
             bank,
             entropy: Arc::new(Dice::new(seed, "entropy")),
+            has_ears: Dice::new(seed, "ears").in_thousand(330),
+            key: SigningKey::random(&Dice::new(seed, "key")).expect("dice never fail"),
+            post: Dice::new(seed, "post"),
             parts,
             watch: Mutex::default(),
             people: Mutex::default(),
@@ -154,6 +164,11 @@ impl World {
             entropy: Arc::clone(&self.entropy) as Arc<_>,
             target: Some(Arc::new(Line(Arc::clone(&self.bank)))),
             calls_max: 8,
+            webhooks: WebhookOptions {
+                key: Some(self.key.clone()),
+                public_url: None,
+                notifier: Some(Arc::new(Post(Arc::downgrade(self)))),
+            },
             ..Options::default()
         };
         let log: Arc<dyn EventLog> = self.disk();
@@ -178,6 +193,7 @@ impl World {
         let left = self.disk().crash();
         let disk = SimDisk::over(left, self.parts.clone());
         *held(&self.disk) = Arc::new(disk);
+        self.watch().switch.bury();
         self.pull();
     }
 

@@ -1,7 +1,7 @@
 //! One task for each endpoint: asleep until the log grows, something about the endpoint changes, or
 //! the moment of the next attempt comes. Nothing is polled.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,10 +62,10 @@ impl Deliverer {
     pub(crate) async fn run(self) {
         let mut created = self.sender.hooks.created();
         let mut tasks = JoinSet::new();
-        let mut known = HashSet::new();
+        let mut known = BTreeSet::new();
         loop {
             created.borrow_and_update();
-            let there: HashSet<_> = self.sender.hooks.list().iter().map(|it| it.id).collect();
+            let there: BTreeSet<_> = self.sender.hooks.list().iter().map(|it| it.id).collect();
             known.retain(|id| there.contains(id));
             for id in there {
                 if known.insert(id) {

@@ -10,7 +10,7 @@ macro_rules! must {
         }
     };
 }
-pub(crate) use must;
+pub(super) use must;
 
 /// How an attempt ended, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Attempt {
 }
 
 /// An attempt leaves: once, and no other than one that is durable (I1, I2, I12).
-pub(crate) fn send(attempts: &mut [Attempt], number: usize) -> Result<(), String> {
+pub(super) fn send(attempts: &mut [Attempt], number: usize) -> Result<(), String> {
     let place = number.checked_sub(1);
     let Some(attempt) = place.and_then(|place| attempts.get_mut(place)) else {
         return Err(format!(
@@ -48,7 +48,7 @@ pub(crate) fn send(attempts: &mut [Attempt], number: usize) -> Result<(), String
 }
 
 /// One worker for each attempt, and only while its lease lives (I12).
-pub(crate) fn lease(attempts: &mut [Attempt], event: &Event) -> Result<(), String> {
+pub(super) fn lease(attempts: &mut [Attempt], event: &Event) -> Result<(), String> {
     let epochs = attempts.iter().filter_map(|attempt| Some(attempt.lease?.0));
     let newest = epochs.max().unwrap_or(0);
     let count = attempts.len();
