@@ -146,6 +146,13 @@ pub enum Command {
         /// Now.
         at: Timestamp,
     },
+    /// Do not send the same call again: it cannot be known whether the target still keeps the key.
+    DropResend {
+        /// Why, in words.
+        message: String,
+        /// Now.
+        at: Timestamp,
+    },
     /// An attempt has ended.
     Record {
         /// Which attempt.

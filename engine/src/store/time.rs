@@ -15,6 +15,9 @@ pub(crate) struct EngineTime {
     clock: Arc<dyn Clock>,
     /// When this process began to count, where it has a steady clock to count by.
     counts_from: Option<Timestamp>,
+    /// When this process began, where the clock was behind the log then: it was set back, and how long
+    /// nobody wrote anything before is not known.
+    blind_before: Option<Timestamp>,
     anchor: Mutex<Anchor>,
 }
 
@@ -80,6 +83,7 @@ impl EngineTime {
         Self {
             clock,
             counts_from: steady.map(|_| at),
+            blind_before: (STEP_MIN < behind).then_some(at),
             anchor,
         }
     }
@@ -91,6 +95,12 @@ impl EngineTime {
         }
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         anchor.now(self.clock.as_ref())
+    }
+
+    /// Whether more may have passed since `start` than the engine's time says, as far as this process
+    /// can tell. For what must not be believed too late.
+    pub(crate) fn may_be_longer_ago(&self, start: Timestamp) -> bool {
+        self.blind_before.is_some_and(|began| start <= began)
     }
 
     /// `start` and what has really passed since then, as far as this process can tell: now, less what
@@ -187,6 +197,27 @@ mod tests {
         assert_eq!(time.now(), Timestamp(i64::MAX));
         let time = EngineTime::new(hands, Timestamp(i64::MIN));
         assert_eq!(time.now(), Timestamp(i64::from(u32::MAX)));
+    }
+
+    #[test]
+    fn i02_a_clock_that_is_behind_the_log_at_the_start_measures_nothing_from_before() {
+        let hands = Arc::new(Hands::default());
+        hands.step(1_000_000);
+        let before = EngineTime::new(hands.clone(), Timestamp(0));
+        let sent = before.now();
+        assert!(!before.may_be_longer_ago(sent));
+        hands.pass(5_000);
+        let last_record = before.now();
+        hands.step(-900_000);
+        hands.pass(300_000);
+        assert!(!before.may_be_longer_ago(sent), "the steady clock tells");
+        let after = EngineTime::new(hands.clone(), last_record);
+        assert!(after.may_be_longer_ago(sent));
+        hands.pass(1);
+        assert!(!after.may_be_longer_ago(after.now()));
+        hands.step(900_000);
+        let right = EngineTime::new(hands.clone(), last_record);
+        assert!(!right.may_be_longer_ago(sent));
     }
 
     #[test]

@@ -206,6 +206,7 @@ fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
         | Command::ReachDeadline { at }
         | Command::Remind { at }
         | Command::Resend { at, .. }
+        | Command::DropResend { at, .. }
         | Command::Defer { at, .. }
         | Command::Commit { at, .. }
         | Command::Claim { at, .. }

@@ -202,6 +202,26 @@ fn i03_a_resend_needs_the_world_that_was_approved() {
 }
 
 #[test]
+fn i02_a_resend_that_is_dropped_leaves_the_doubt_to_a_person() {
+    let case = Case::approved().keyed(KEPT).then(approve("ana", at(1)));
+    let mut case = case.then(commit(at(2)));
+    let message = || "nobody knows how long ago it was".to_owned();
+    let none_planned = Command::DropResend {
+        message: message(),
+        at: at(3),
+    };
+    assert!(case.when(none_planned).is_err());
+    case.action.proposal.terms.can_check = false;
+    let case = case.then(record(1, lost(), at(1_000)));
+    let dropped = case.then(Command::DropResend {
+        message: message(),
+        at: at(1_001),
+    });
+    assert_eq!(dropped.action.status(), Status::Unknown);
+    assert_eq!(dropped.action.due_at(), None);
+}
+
+#[test]
 fn i09_an_approval_that_has_ended_is_not_used_for_a_resend() {
     let long = 48 * 3_600_000;
     let case = Case::staged().keyed(long).then(approve("ana", at(1)));

@@ -96,6 +96,7 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
             | Command::ReachLeaseEnd { .. }
             | Command::LoseAttempt { .. }
             | Command::Resend { .. }
+            | Command::DropResend { .. }
             | Command::Record { .. }
             | Command::Check { .. }
             | Command::Settle { .. },
@@ -164,6 +165,7 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
         Command::ReachLeaseEnd { at } => Ok(work::lease_end(action, at).into_iter().collect()),
         Command::LoseAttempt { at } => Ok(attempt::lost_in_copy(action, at).into_iter().collect()),
         Command::Resend { revalidation, at } => resend::resend(action, revalidation, at),
+        Command::DropResend { message, at } => resend::drop(action, message, at),
         Command::Record {
             attempt,
             outcome,

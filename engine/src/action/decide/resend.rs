@@ -119,6 +119,16 @@ pub(super) fn put_off(
     })])
 }
 
+/// It is not sent again; a person is asked.
+pub(super) fn drop(action: &Action, message: String, at: Timestamp) -> Result<Vec<Event>, Refusal> {
+    due(action)?;
+    Ok(vec![Event::ResendDropped {
+        attempt: last(action),
+        message,
+        at,
+    }])
+}
+
 /// The commit record of the resend, or what stands against it.
 pub(super) fn resend(
     action: &Action,
