@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use cel::common::ast::{EntryExpr, Expr};
-use cel::{Context, IdedExpr, Program};
+use cel::{Context, Env, IdedExpr, Program};
 use serde_json::Value;
 
 use super::problem::nearest;
@@ -27,6 +27,9 @@ pub struct RuleError {
     /// What went wrong.
     pub message: String,
 }
+
+/// The functions and types that every rule may use: made once, they are the dearest part of a look.
+static STDLIB: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// A compiled rule.
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl Rule {
             return Err(fail(format!("its input is too large ({values} values)")));
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let mut context = Context::default();
+            let mut context = Context::with_env(Arc::clone(&STDLIB));
             for (name, value) in input {
                 context.add_variable_from_value(*name, to_cel(value));
             }
