@@ -1,9 +1,7 @@
 //! What people and programs do, one thing at a time, as the dice fall.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use holdpoint_engine::identity::PersonChange;
 use holdpoint_engine::time::Clock as _;
 use serde_json::json;
 
@@ -232,7 +230,7 @@ impl World {
     }
 
     /// An action that is in this status, as an approver finds it in the queue.
-    fn one_that_is(&self, status: &str) -> Option<String> {
+    pub(crate) fn one_that_is(&self, status: &str) -> Option<String> {
         let watch = self.watch();
         let all = watch
             .models
@@ -267,7 +265,7 @@ impl World {
     }
 
     /// Opens an action in a new tab.
-    async fn tab(&self, person: &'static str, action: String) -> Option<Tab> {
+    pub(crate) async fn tab(&self, person: &'static str, action: String) -> Option<Tab> {
         let session = self.session(person).await?;
         let page = self.page(&session, &format!("/actions/{action}")).await?;
         if page.asks_to_sign_in() {
@@ -323,7 +321,7 @@ impl World {
         }
     }
 
-    async fn send_form(
+    pub(crate) async fn send_form(
         &self,
         person: &'static str,
         action: &str,
@@ -367,52 +365,5 @@ impl World {
         let token = self.people().keys[program].clone();
         let path = format!("/v1/actions/{id}/cancel");
         self.call(&token, "POST", &path, None, None).await;
-    }
-
-    /// An operator looks at the books of the bank, and says what is there. Nobody can know while a
-    /// request may still arrive.
-    pub(crate) async fn settle(&self) {
-        let Some(action) = self.one_that_is("unknown") else {
-            return;
-        };
-        let key = {
-            let watch = self.watch();
-            let id = action.trim_start_matches("act_");
-            watch.models.get(id).map(|model| model.key.clone())
-        };
-        let key = key.unwrap_or_default();
-        let person = *self.dice.pick(&["oscar", "olga"]).unwrap_or(&"olga");
-        let Some(tab) = self.tab(person, action).await else {
-            return;
-        };
-        self.people().tabs.pop();
-        let happened = {
-            let books = self.bank.books();
-            if books.is_on_its_way(&key) {
-                return;
-            }
-            if books.effects(&key) > 0 { "yes" } else { "no" }
-        };
-        let form = format!("{}happened={happened}&reason=I+looked", tab.binding);
-        self.send_form(tab.person, &tab.action, "settle", &form)
-            .await;
-    }
-
-    async fn change_roles(&self) {
-        let Some(engine) = self.engine() else {
-            return;
-        };
-        let person = *self.dice.pick(&APPROVERS).unwrap_or(&"ann");
-        let id = self.people().ids.get(person).cloned().unwrap_or_default();
-        let group = *self.dice.pick(&["finance", "sales"]).unwrap_or(&"finance");
-        let change = PersonChange {
-            groups: Some([group.to_owned()].into()),
-            ..PersonChange::default()
-        };
-        let by = *self.dice.pick(&["root", "dan"]).unwrap_or(&"root");
-        let by = self.people().ids.get(by).cloned().unwrap_or_default();
-        let changed = engine.identity().change_person(&by, &id, change).await;
-        self.note(format!("{person} is put into {group}: {}", changed.is_ok()));
-        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

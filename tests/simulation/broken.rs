@@ -96,6 +96,32 @@ fn i05_a_disk_that_acknowledges_before_it_syncs_is_found() {
 }
 
 #[test]
+fn i02_a_key_that_is_kept_from_the_last_send_on_is_found() {
+    must_find("keyretention_from_last_send", &["I2", "I25"]);
+}
+
+#[test]
+fn i01_a_call_that_leaves_while_it_is_paused_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::Switch);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.contains("while it is paused"), "{what}");
+}
+
+#[test]
+fn a_message_that_is_skipped_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::Post);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.contains("messages"), "{what}");
+}
+
+#[test]
+fn a_message_that_comes_again_though_it_was_taken_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::PostTwice);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.contains("though it has taken it"), "{what}");
+}
+
+#[test]
 fn i10_a_source_of_truth_that_lies_is_found() {
     let sum = many(0, FOUND_WITHIN, Broken::Source);
     let (_, what, _) = sum.wrong.first().expect("a violation");

@@ -21,6 +21,8 @@ pub(crate) struct SimClock {
     begun: Mutex<Option<Instant>>,
     /// How far the wall clock is set off, in milliseconds.
     offset: AtomicI64,
+    /// By how much it was set back in all, in milliseconds.
+    back: AtomicU64,
 }
 
 impl SimClock {
@@ -50,6 +52,14 @@ impl SimClock {
     /// Somebody sets the wall clock, by so many milliseconds.
     pub(crate) fn step(&self, by_ms: i64) {
         self.offset.fetch_add(by_ms, Ordering::Relaxed);
+        if by_ms < 0 {
+            self.back.fetch_add(by_ms.unsigned_abs(), Ordering::Relaxed);
+        }
+    }
+
+    /// By how much the wall clock was set back so far, in milliseconds.
+    pub(crate) fn set_back_ms(&self) -> u64 {
+        self.back.load(Ordering::Relaxed)
     }
 }
 

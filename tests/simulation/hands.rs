@@ -39,6 +39,14 @@ impl World {
         }
     }
 
+    /// Whether there is anything that a worker could go on with or be given.
+    pub(crate) fn has_work(&self) -> bool {
+        let is_open = self.watch().models.values().any(|model| {
+            !model.is_final() && model.status != "staged" && PULLED.contains(&model.tool.as_str())
+        });
+        is_open || !self.people().hands.is_empty()
+    }
+
     async fn claim(&self) {
         let lease = *self.dice.pick(&[5_u64, 20, 60]).unwrap_or(&20);
         let wait = *self.dice.pick(&["0s", "5s", "30s"]).unwrap_or(&"0s");

@@ -9,25 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::canon::Digest;
+use holdpoint_engine::time::Clock as _;
 use holdpoint_storage::EventLog as _;
 use holdpoint_storage::verify::verify_chain;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::actors::Deed;
 use crate::dice::Dice;
-use crate::rebuild;
 use crate::weather::Fault;
 use crate::world::{Broken, World};
 
 /// How many things happen in one seed.
-const STEPS: u64 = 60;
+const STEPS: u64 = 45;
 
 /// How often in a row the process may die while it starts.
 const STARTS_MAX: u64 = 4;
-
-/// How long it may take, once all faults have ended, until every action is final: longer than every
-/// deadline, every quiet time and every backoff together.
-const QUIET_MAX: Duration = Duration::from_hours(72);
 
 /// What became of a seed.
 pub(crate) struct Lived {
@@ -41,6 +37,7 @@ pub(crate) struct Lived {
     pub(crate) transitions: Vec<(String, String, String)>,
     pub(crate) actions: u64,
     pub(crate) starts: u64,
+    pub(crate) messages: u64,
 }
 
 impl Lived {
@@ -56,6 +53,7 @@ impl Lived {
             transitions: Vec::new(),
             actions: 0,
             starts: 0,
+            messages: 0,
         }
     }
 }
@@ -130,7 +128,8 @@ impl Life {
     async fn run(&mut self) -> End {
         let world = Arc::clone(&self.world);
         self.starts += 1;
-        world.watch().start = self.starts;
+        world.pull();
+        world.watch().begin(self.starts, world.clock.now().0);
         if world.strikes(Fault::ToolsChange) {
             self.changed = !self.changed;
         }
@@ -155,6 +154,9 @@ impl Life {
                 world.fail(format!("nobody can move in: {why}"));
                 return End::Done;
             }
+            if world.broken == Broken::Switch {
+                world.forge_pause().await;
+            }
             world.weather.is_calm(false);
         }
         while self.steps < STEPS {
@@ -163,7 +165,11 @@ impl Life {
                 return end;
             }
         }
-        self.quiet().await
+        if self.world.quiet().await {
+            End::Done
+        } else {
+            End::Restart
+        }
     }
 
     /// Starts; none where the process dies in the middle of it.
@@ -271,49 +277,6 @@ impl Life {
         }
     }
 
-    /// The faults end; every action must become final within a bound, with an operator at hand.
-    async fn quiet(&mut self) -> End {
-        let world = &self.world;
-        world.weather.is_calm(true);
-        let began = world.clock.true_ms();
-        let bound = u64::try_from(QUIET_MAX.as_millis()).unwrap_or(u64::MAX);
-        // What was asked for before is still taken on; its answers take minutes at most.
-        tokio::time::sleep(Duration::from_mins(5)).await;
-        loop {
-            // A write that was on its way when the faults ended may have failed.
-            if world.disk().has_stopped() {
-                return End::Restart;
-            }
-            world.pull();
-            let is_open = {
-                let watch = world.watch();
-                let actions = watch.models.values().any(|model| !model.is_final());
-                actions || !watch.ears.behind().is_empty()
-            };
-            if !is_open || began + bound < world.clock.true_ms() {
-                break;
-            }
-            world.resume().await;
-            world.mend_ears().await;
-            world.settle().await;
-            for _ in 0..4 {
-                world.work().await;
-            }
-            tokio::time::sleep(Duration::from_mins(2)).await;
-        }
-        // Nothing is on its way any more.
-        tokio::time::sleep(Duration::from_mins(5)).await;
-        world.pull();
-        world.conserve();
-        if let Some(engine) = world.engine() {
-            engine.shutdown(Duration::from_secs(5)).await;
-        }
-        if let Err(why) = rebuild::same(world).await {
-            world.fail(why);
-        }
-        End::Done
-    }
-
     fn finish(self) -> Lived {
         let world = &self.world;
         let disk = world.disk();
@@ -341,6 +304,7 @@ impl Life {
             transitions: watch.transitions.into_iter().collect(),
             actions: watch.models.len() as u64,
             starts: self.starts,
+            messages: watch.ears.messages,
         }
     }
 }

@@ -9,12 +9,13 @@
 //! ```
 //!
 //! Read [`life`] first: one seed. [`world`] is what it lives in: [`clock`], [`disk`], [`bank`] (the
-//! target), the people of [`people`] and what they do in [`actors`] and,
-//! where they are workers, [`hands`]. [`weather`] says which faults a
-//! seed has. After every step [`watch`] reads what has become durable and holds it against [`model`],
-//! an oracle written from the design, and against the books of the bank, which are the truth.
-//! [`run`] lives through many seeds at once, and [`broken`] sees to it that
-//! the checks bite.
+//! target), the people of [`people`] and what they do in [`actors`] and, where they are workers,
+//! [`hands`]; [`staff`] are operators, who also use the pause [`switch`], and [`hooks`] are the
+//! endpoints of webhooks. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
+//! end. After every step [`watch`] reads what has become durable and holds it against [`model`], an
+//! oracle written from the design ([`ears`] is its part about webhooks), and against the books of the
+//! bank, which are the truth. [`run`] lives through many seeds at once, [`broken`] sees to it that the
+//! checks bite, and [`reach`] knows which transitions no seed need take.
 //!
 //! A violation that was found is a seed in `seeds.txt`, which every run lives through first.
 
@@ -32,8 +33,11 @@ mod hooks;
 mod life;
 mod model;
 mod people;
+mod quiet;
+mod reach;
 mod rebuild;
 mod run;
+mod staff;
 mod switch;
 mod tests;
 mod tools;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 use crate::life::{Lived, live};
+use crate::reach::{self, Missed};
 use crate::weather::Fault;
 use crate::world::Broken;
 
@@ -23,6 +24,8 @@ pub(crate) struct Sum {
     pub(crate) simulated_ms: u128,
     pub(crate) actions: u64,
     pub(crate) starts: u64,
+    /// What endpoints were told.
+    pub(crate) messages: u64,
     pub(crate) fired: Vec<u64>,
     /// Event, status before, status after: how many seeds took it.
     pub(crate) transitions: BTreeMap<(String, String, String), u64>,
@@ -37,6 +40,7 @@ impl Sum {
         self.simulated_ms += u128::from(lived.simulated_ms);
         self.actions += lived.actions;
         self.starts += lived.starts;
+        self.messages += lived.messages;
         self.fired.resize(Fault::ALL.len(), 0);
         for (sum, fired) in self.fired.iter_mut().zip(lived.fired) {
             *sum += fired;
@@ -49,17 +53,18 @@ impl Sum {
         }
     }
 
-    /// Whether any seed took this transition.
-    pub(crate) fn took(&self, event: &str) -> bool {
-        self.transitions.keys().any(|(kind, _, _)| kind == event)
+    /// What no seed took of what could be.
+    pub(crate) fn missed(&self) -> Missed {
+        reach::missed(|transition| self.transitions.contains_key(transition))
     }
 
     /// The figures, as they stand in the documentation.
     pub(crate) fn report(&self) -> String {
         let days = self.simulated_ms / 86_400_000;
         let mut text = format!(
-            "{} seeds, {} steps, {} actions, {} starts, {days} simulated days\n\nfaults:\n",
-            self.seeds, self.steps, self.actions, self.starts
+            "{} seeds, {} steps, {} actions, {} messages to endpoints, {} starts, {days} simulated days\n\n\
+             faults:\n",
+            self.seeds, self.steps, self.actions, self.messages, self.starts
         );
         for (fault, fired) in Fault::ALL.iter().zip(&self.fired) {
             let line = format!("  {fired:>9}  {}\n", fault.text());
@@ -69,6 +74,11 @@ impl Sum {
         for ((kind, before, after), seeds) in &self.transitions {
             let line = format!("  {seeds:>9}  {kind}: {before} -> {after}\n");
             text.push_str(&line);
+        }
+        text.push_str("\ntransitions that no seed took:\n");
+        let missed = self.missed();
+        for line in missed.lines.iter().chain(&missed.wrong) {
+            text.push_str(&format!("  {line}\n"));
         }
         text
     }

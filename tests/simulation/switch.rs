@@ -6,6 +6,8 @@
 use holdpoint_engine::action::Event;
 use holdpoint_engine::engine::Engine;
 use holdpoint_engine::identity::Principal;
+use holdpoint_engine::time::Clock as _;
+use holdpoint_storage::{Batch, EventLog as _, NewRecord, StreamAppend, StreamId};
 
 use crate::world::World;
 
@@ -108,6 +110,26 @@ impl World {
         let resumed = engine.resume(&by, None).await;
         self.watch().switch.resuming -= 1;
         self.note(format!("resumed: {}", resumed.is_ok()));
+    }
+
+    /// Somebody else writes into the log that it is paused, and the engine cannot know.
+    pub(crate) async fn forge_pause(&self) {
+        let record = NewRecord {
+            time_ms: self.clock.now().0,
+            actor: "nobody".to_owned(),
+            kind: "engine.paused".to_owned(),
+            body: Vec::new(),
+        };
+        let append = StreamAppend {
+            stream: StreamId::new("engine/pause").expect("a name"),
+            expected: 0,
+            records: vec![record],
+        };
+        let batch = Batch {
+            streams: vec![append],
+            ..Batch::default()
+        };
+        drop(self.disk().durable().append(batch).await);
     }
 
     /// Whether nothing leaves for certain, and did not since `before`, what [`Switch::told`] was

@@ -14,34 +14,6 @@ use crate::world::Broken;
 /// How many seeds the short version lives through.
 const SEEDS: u64 = 2_000;
 
-/// Events that every run of the short version meets.
-const ALWAYS: [&str; 24] = [
-    "action.staged",
-    "action.accepted",
-    "action.vote_recorded",
-    "action.approved",
-    "action.rejected",
-    "action.expired",
-    "action.withdrawn",
-    "action.cancelled",
-    "action.deferred",
-    "action.replan_required",
-    "action.restaged",
-    "action.commit_recorded",
-    "action.attempt_succeeded",
-    "action.attempt_refused",
-    "action.attempt_not_delivered",
-    "action.attempt_unknown",
-    "action.found_done",
-    "action.found_not_done",
-    "action.check_inconclusive",
-    "action.settled",
-    "action.late_answer",
-    "action.lease_granted",
-    "action.lease_extended",
-    "action.work_reported",
-];
-
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -67,8 +39,13 @@ fn i01_to_i27_hold_under_every_fault() {
     let sum = many(first, long.unwrap_or(SEEDS), Broken::Nothing);
     must_hold(&sum);
     println!("{}", sum.report());
-    let never: Vec<_> = ALWAYS.iter().filter(|kind| !sum.took(kind)).collect();
-    assert!(never.is_empty(), "never happened: {never:?}");
+    // Fewer seeds need not meet everything.
+    let wrong = sum.missed().wrong;
+    assert!(
+        sum.seeds < SEEDS || wrong.is_empty(),
+        "{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]

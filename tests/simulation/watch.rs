@@ -25,11 +25,19 @@ pub(crate) struct Watch {
     pub(crate) trace: Vec<String>,
     /// Which process this is, from 1 on.
     pub(crate) start: u64,
+    /// The time of the log when this process began, where the clock was behind it.
+    blind_before: Option<i64>,
     pub(crate) switch: Switch,
     pub(crate) ears: Ears,
 }
 
 impl Watch {
+    /// A process begins, at this time of the clock on the wall.
+    pub(crate) fn begin(&mut self, start: u64, now: i64) {
+        self.start = start;
+        self.blind_before = (now + 1_000 < self.time_ms).then_some(self.time_ms);
+    }
+
     /// Writes down what happens.
     pub(crate) fn note(&mut self, line: String) {
         self.trace.push(line);
@@ -96,6 +104,12 @@ impl Watch {
             };
             let before = model.status;
             model.apply(&event)?;
+            let is_blind = self
+                .blind_before
+                .is_some_and(|before| model.was_sent_by(before));
+            if is_blind && matches!(event, Event::ResendRecorded { .. }) {
+                return Err("I2: sent again though nobody knows how long ago it was".to_owned());
+            }
             (before, model)
         };
         if model.statuses.len() as u64 != record.version {

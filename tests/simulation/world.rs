@@ -31,6 +31,12 @@ pub(crate) enum Broken {
     Disk,
     /// The source of truth never finds anything.
     Source,
+    /// The log says that it is paused, and the engine does not look.
+    Switch,
+    /// One message in ten is lost, and answered as if it had been taken.
+    Post,
+    /// A message that was taken is sent once more.
+    PostTwice,
 }
 
 /// The process under test.
@@ -51,6 +57,7 @@ pub(crate) struct World {
     /// Whether there are webhook endpoints.
     pub(crate) has_ears: bool,
     key: SigningKey,
+    pub(crate) broken: Broken,
     parts: Parts,
     watch: Mutex<Watch>,
     people: Mutex<People>,
@@ -97,6 +104,7 @@ impl World {
             has_ears: Dice::new(seed, "ears").in_thousand(330),
             key: SigningKey::random(&Dice::new(seed, "key")).expect("dice never fail"),
             post: Dice::new(seed, "post"),
+            broken,
             parts,
             watch: Mutex::default(),
             people: Mutex::default(),

@@ -290,12 +290,4 @@ impl Model {
             (other, status) => return Err(format!("I4: {} while {status}", other.kind())),
         })
     }
-
-    fn later(&self, retry_at: Option<holdpoint_engine::time::Timestamp>) -> &'static str {
-        match (retry_at, &self.approval) {
-            (None, _) => "failed",
-            (Some(_), Some(_)) => "approved",
-            (Some(_), None) => "accepted",
-        }
-    }
 }

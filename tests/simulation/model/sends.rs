@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use holdpoint_engine::action::{Event, Resend, SafetyClass, Snapshot};
+use holdpoint_engine::time::Timestamp;
 
 use super::Model;
 use super::attempt::{self, Attempt, End, must};
@@ -124,6 +125,11 @@ impl Model {
         Ok(())
     }
 
+    /// Whether a key that the target keeps was sent at this moment or before.
+    pub(crate) fn was_sent_by(&self, at: i64) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.first <= at)
+    }
+
     /// The same call once more, for a target that still keeps the key.
     pub(super) fn resend(&mut self, resend: &Resend, at: i64) -> Result<&'static str, String> {
         must!(
@@ -160,6 +166,15 @@ impl Model {
         self.must_be_allowed(&resend.approved_by, resend.revalidated.as_ref(), at)?;
         self.attempts.push(Attempt::default());
         Ok("executing")
+    }
+
+    /// Whether it is tried again.
+    pub(super) fn later(&self, retry_at: Option<Timestamp>) -> &'static str {
+        match (retry_at, &self.approval) {
+            (None, _) => "failed",
+            (Some(_), Some(_)) => "approved",
+            (Some(_), None) => "accepted",
+        }
     }
 
     /// What the source of truth, or a person, says holds for every attempt in doubt.

@@ -1,0 +1,127 @@
+//! Which transitions the seeds took, against those of `docs/TRANSITIONS.md`, which is made from the
+//! code: what no seed takes is not tested here, and must be known.
+
+use std::collections::BTreeSet;
+
+/// Event, status before (`none` for what begins), status after.
+pub(crate) type Transition = (String, String, String);
+
+/// Why a transition is not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It cannot be: the document lists the statuses before and after, not which go together.
+    Never(&'static str),
+    /// So seldom that a change of anything may lose it.
+    Seldom(&'static str),
+}
+
+use Why::{Never, Seldom};
+
+const STAYS: &str = "what needs an approval goes back to approved, the rest to accepted";
+
+/// What is not asked for.
+const EXCEPT: &[(&str, &str, &str, Why)] = &[];
+
+/// The transitions that the document lists.
+pub(crate) fn listed() -> BTreeSet<Transition> {
+    let document = include_str!("../../docs/TRANSITIONS.md");
+    let rows = document.lines().filter(|line| line.starts_with("| `"));
+    let words = |cell: &str| -> Vec<String> {
+        let parts = cell.split('`').skip(1).step_by(2);
+        parts.map(str::to_owned).collect()
+    };
+    let mut all = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split('|').collect();
+        let [event, before, after] = cells[..] else {
+            continue;
+        };
+        let Some(event) = words(event).pop() else {
+            continue;
+        };
+        let before = match before.trim() {
+            "not there yet" => vec!["none".to_owned()],
+            "any" => STATUSES.map(str::to_owned).into(),
+            _ => words(before),
+        };
+        for before in before {
+            let after = match after.trim() {
+                "as it was" => vec![before.clone()],
+                _ => words(after),
+            };
+            let one = |after| (event.clone(), before.clone(), after);
+            all.extend(after.into_iter().map(one));
+        }
+    }
+    all
+}
+
+const STATUSES: [&str; 12] = [
+    "staged",
+    "approved",
+    "accepted",
+    "executing",
+    "unknown",
+    "succeeded",
+    "failed",
+    "rejected",
+    "expired",
+    "cancelled",
+    "refused",
+    "replan_required",
+];
+
+fn why(transition: &Transition) -> Option<Why> {
+    let (event, before, after) = transition;
+    let found = EXCEPT
+        .iter()
+        .find(|(e, b, a, _)| e == event && b == before && a == after);
+    found.map(|(_, _, _, why)| *why)
+}
+
+/// What no seed took, each with why that is known, if it is.
+pub(crate) struct Missed {
+    pub(crate) lines: Vec<String>,
+    /// What should have been taken, or should not.
+    pub(crate) wrong: Vec<String>,
+}
+
+/// Compares what was taken with what is listed.
+pub(crate) fn missed(taken: impl Fn(&Transition) -> bool) -> Missed {
+    let all = listed();
+    let mut missed = Missed {
+        lines: Vec::new(),
+        wrong: Vec::new(),
+    };
+    for transition in &all {
+        let (event, before, after) = transition;
+        let words = format!("{event}: {before} -> {after}");
+        match (taken(transition), why(transition)) {
+            (true, None | Some(Seldom(_))) => {}
+            (true, Some(Never(reason))) => {
+                missed
+                    .wrong
+                    .push(format!("{words} was taken, and cannot be: {reason}"));
+            }
+            (false, None) => missed.wrong.push(format!("{words} was never taken")),
+            (false, Some(Never(reason) | Seldom(reason))) => {
+                missed.lines.push(format!("{words} ({reason})"));
+            }
+        }
+    }
+    missed
+}
+
+#[test]
+fn what_is_not_asked_for_is_listed() {
+    let all = listed();
+    assert!(60 < all.len(), "{all:?}");
+    for (event, before, after, _) in EXCEPT {
+        let transition = (
+            (*event).to_owned(),
+            (*before).to_owned(),
+            (*after).to_owned(),
+        );
+        assert!(all.contains(&transition), "{transition:?}");
+    }
+}
