@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     actions, bench, check, classify, compile, completions, doctor, events, export, import, init,
-    key, login, pause, serve, skill, user, verify, webhooks,
+    key, login, pause, run, runs, serve, skill, user, verify, webhooks,
 };
 use crate::exit_code;
 
@@ -61,6 +61,11 @@ pub(crate) enum Command {
     Skill(skill::SkillCommand),
     /// Make a skill file of a trace: of what was once done with tools
     Compile(compile::CompileArgs),
+    /// Run a skill file, step by step, so that it can go on after a crash
+    Run(Box<run::RunArgs>),
+    /// Runs: list them, look at one, call one off
+    #[command(subcommand)]
+    Runs(runs::RunsCommand),
     /// Run the engine, the pages and the API
     Serve(serve::ServeArgs),
     /// The people who approve, audit and administer

@@ -13,6 +13,7 @@ Exit codes:
   5  still pending: the time to wait is over
   6  conflict: something moved in between, or replan_required
   7  not allowed
+  130  interrupted (holdpoint run)
 
 Data goes to stdout, messages to stderr. --json works with every command.
 The reference is docs/CLI.md.";
@@ -36,6 +37,8 @@ pub(crate) enum ExitCode {
     Conflict,
     /// The credential may not do this.
     NotAllowed,
+    /// Somebody stopped it with a signal.
+    Interrupted,
 }
 
 impl ExitCode {
@@ -50,6 +53,7 @@ impl ExitCode {
             Self::Pending => 5,
             Self::Conflict => 6,
             Self::NotAllowed => 7,
+            Self::Interrupted => 130,
         }
     }
 

@@ -10,7 +10,11 @@ use crate::failure::{Failure, Outcome};
 /// Starts logging. Fields with arguments, keys or passwords do not exist; `tests/cli.rs` looks for
 /// them in every line.
 pub(crate) fn start(settings: &Settings) -> Outcome<()> {
-    let level = &settings.log.value;
+    start_with(&settings.log.value, settings.log_format.value)
+}
+
+/// Starts logging what `level` says.
+pub(crate) fn start_with(level: &str, format: LogFormat) -> Outcome<()> {
     let filter = EnvFilter::try_new(level).map_err(|error| {
         Failure::because(format!("{level:?} is not a log level"), &error)
             .with_code(crate::exit_code::ExitCode::Usage)
@@ -21,7 +25,7 @@ pub(crate) fn start(settings: &Settings) -> Outcome<()> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
-    let started = match settings.log_format.value {
+    let started = match format {
         LogFormat::Json => builder.json().with_current_span(true).try_init(),
         LogFormat::Text => {
             let choice = anstream::AutoStream::choice(&std::io::stderr());

@@ -16,6 +16,8 @@ pub(crate) mod key;
 pub(crate) mod login;
 pub(crate) mod pause;
 mod recording;
+pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod skill;
 pub(crate) mod user;
@@ -38,6 +40,8 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::Classify(args) => classify::run(&args, output),
         Command::Skill(command) => skill::run(&command, output),
         Command::Compile(args) => compile::run(&args, output),
+        Command::Run(args) => run::run(&args, matches, output),
+        Command::Runs(command) => block_on(runs::run(command, matches, output)),
         Command::Serve(args) => serve::run(&args, matches, output),
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use holdpoint_engine::engine::{Engine, OpenError, Options, RunOptions, WebhookOptions};
+use holdpoint_engine::engine::{Engine, HttpTools, OpenError, Options, RunOptions, WebhookOptions};
 use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::Registry;
 use holdpoint_engine::webhook::SigningKey;
@@ -129,6 +129,11 @@ async fn serve(
             notifier: None,
         },
         runs: RunOptions {
+            http: if settings.run_http_tools.value {
+                HttpTools::Guarded
+            } else {
+                HttpTools::Off
+            },
             resume: true,
             ..RunOptions::default()
         },

@@ -48,6 +48,17 @@ pub(crate) struct ServingArgs {
     /// [default: 100]
     #[arg(long, env = "HOLDPOINT_REQUESTS_PER_SECOND", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) requests_per_second: Option<u32>,
+    /// Let runs call HTTP by the built-in tools http.get, http.post and so on: public addresses, and those
+    /// of --allow-range [default: false]
+    #[arg(
+        long,
+        env = "HOLDPOINT_RUN_HTTP_TOOLS",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(crate) run_http_tools: Option<bool>,
     /// What to log: error, warn, info, debug, trace, or per module [default: info]
     #[arg(long, env = "HOLDPOINT_LOG", value_name = "LEVEL")]
     pub(crate) log: Option<String>,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::LogFormat;
 
 /// The keys of `server`.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "data",
     "listen",
     "publicUrl",
@@ -20,6 +20,7 @@ const KEYS: [&str; 9] = [
     "allowRanges",
     "callsMax",
     "requestsPerSecond",
+    "runHttpTools",
     "log",
     "logFormat",
 ];
@@ -34,6 +35,7 @@ pub(crate) struct FileSettings {
     pub(super) allow_ranges: Option<Vec<String>>,
     pub(super) calls_max: Option<u16>,
     pub(super) requests_per_second: Option<NonZeroU32>,
+    pub(super) run_http_tools: Option<bool>,
     pub(super) log: Option<String>,
     pub(super) log_format: Option<LogFormat>,
 }
@@ -98,6 +100,12 @@ impl FileSettings {
                     requests
                         .and_then(NonZeroU32::new)
                         .ok_or_else(|| Mistake::new(format!("{key} must be 1 to 1000000")))?,
+                );
+            }
+            "runHttpTools" => {
+                let allowed = value.as_bool();
+                self.run_http_tools = Some(
+                    allowed.ok_or_else(|| Mistake::new(format!("{key} must be true or false")))?,
                 );
             }
             "log" => self.log = Some(text(key, value)?.to_owned()),

@@ -80,6 +80,8 @@ pub(crate) struct Settings {
     pub(crate) calls_max: Setting<u16>,
     /// How many requests one principal may make in a second.
     pub(crate) requests_per_second: Setting<NonZeroU32>,
+    /// Whether runs have the built-in HTTP tools.
+    pub(crate) run_http_tools: Setting<bool>,
     /// What to log.
     pub(crate) log: Setting<String>,
     /// How to write the log.
@@ -151,6 +153,13 @@ impl Settings {
                 file.requests_per_second,
                 || WebConfig::default().requests_per_second,
             ),
+            run_http_tools: pick(
+                "run_http_tools",
+                &given,
+                serving.and_then(|args| args.run_http_tools),
+                file.run_http_tools,
+                || false,
+            ),
             log: pick(
                 "log",
                 &given,
@@ -169,7 +178,7 @@ impl Settings {
     }
 
     /// The key, value and source of each setting, as `check` prints them.
-    pub(crate) fn rows(&self) -> [(&'static str, Value, Source); 9] {
+    pub(crate) fn rows(&self) -> [(&'static str, Value, Source); 10] {
         let url = self.public_url.value.as_ref().map(ToString::to_string);
         [
             (
@@ -202,6 +211,11 @@ impl Settings {
                 "requestsPerSecond",
                 json!(self.requests_per_second.value),
                 self.requests_per_second.source,
+            ),
+            (
+                "runHttpTools",
+                json!(self.run_http_tools.value),
+                self.run_http_tools.source,
             ),
             ("log", json!(self.log.value), self.log.source),
             (

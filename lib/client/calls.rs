@@ -214,7 +214,7 @@ impl Client {
     }
 
     /// Sends what does no harm twice, and reads the answer.
-    async fn read_again<T: DeserializeOwned>(
+    pub(super) async fn read_again<T: DeserializeOwned>(
         &self,
         request: impl Fn() -> reqwest::RequestBuilder,
     ) -> Result<T, Error> {
@@ -238,7 +238,7 @@ fn work_path(attempt: &str, what: &str) -> String {
 }
 
 /// A text as one part of a path or a query, whatever it holds.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             out.push(char::from(byte));
@@ -251,7 +251,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// The key as a quoted string of a structured header (RFC 9651).
-fn quoted(key: &str) -> Result<String, Error> {
+pub(super) fn quoted(key: &str) -> Result<String, Error> {
     let printable = key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     if key.is_empty() || 255 < key.len() || !printable {
         return Err(Error::BadKey);

@@ -32,6 +32,7 @@ mod calls;
 mod error;
 mod key;
 mod retry;
+mod runs;
 mod transport;
 mod worker;
 
@@ -40,5 +41,6 @@ pub use error::{Error, FieldError, Problem};
 pub use holdpoint_web::wire;
 pub use key::random_key;
 pub use retry::Retry;
+pub use runs::RunFilter;
 pub use transport::{Answer, Client, is_loopback};
 pub use worker::{Outcome, Worker};

@@ -7,6 +7,9 @@ mod files;
 mod lost;
 mod people;
 mod recordings;
+#[path = "../crash/random.rs"]
+mod random;
+mod runs;
 mod skills;
 mod story;
 mod support;

@@ -14,19 +14,19 @@ use crate::failure::{Failure, Outcome};
 use crate::output::counted;
 
 /// The name that stands for the input.
-pub(super) const STDIN: &str = "-";
+pub(in crate::commands) const STDIN: &str = "-";
 
 /// A skill file that was read.
-pub(super) struct SkillFile {
+pub(in crate::commands) struct SkillFile {
     /// Its name on the command line; words for the input.
-    pub(super) name: String,
-    pub(super) text: String,
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) text: String,
     /// What it says, or its mistakes.
-    pub(super) read: Result<Skill, Vec<SkillError>>,
+    pub(in crate::commands) read: Result<Skill, Vec<SkillError>>,
 }
 
 /// Reads a file, or the input for `-`. What cannot be opened is a failure; what is no skill is not.
-pub(super) fn read(name: &str) -> Outcome<SkillFile> {
+pub(in crate::commands) fn read(name: &str) -> Outcome<SkillFile> {
     let source: Box<dyn Read> = if name == STDIN {
         Box::new(std::io::stdin().lock())
     } else {
@@ -74,7 +74,7 @@ fn not_utf8(text: &str, at: usize) -> SkillError {
 }
 
 /// The failure of all files that have mistakes, with the lines they are in; none where there are none.
-pub(super) fn failure(files: &[SkillFile]) -> Option<Failure> {
+pub(in crate::commands) fn failure(files: &[SkillFile]) -> Option<Failure> {
     let wrong: Vec<(&SkillFile, &Vec<SkillError>)> = files
         .iter()
         .filter_map(|file| Some((file, file.read.as_ref().err()?)))
@@ -97,7 +97,11 @@ pub(super) fn failure(files: &[SkillFile]) -> Option<Failure> {
 }
 
 /// A mistake or a warning with the lines around it.
-pub(super) fn show(file: &SkillFile, error: &SkillError, severity: Severity) -> String {
+pub(in crate::commands) fn show(
+    file: &SkillFile,
+    error: &SkillError,
+    severity: Severity,
+) -> String {
     let problem = Problem {
         message: error.message.clone(),
         help: error.help.clone(),

@@ -1,7 +1,7 @@
 //! `holdpoint skill`: skill files, read, explained and written in one way.
 
 mod check;
-mod file;
+pub(in crate::commands) mod file;
 mod fmt;
 
 use clap::Subcommand;

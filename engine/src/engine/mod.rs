@@ -17,6 +17,7 @@ pub(crate) mod observe;
 mod pause;
 mod query;
 mod runs;
+mod runs_in;
 mod schedules;
 pub(crate) mod submit;
 mod types;
@@ -54,6 +55,7 @@ pub(crate) use runs::WeakEngine;
 pub use runs::{
     Resumption, RunPage, RunQuery, SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES,
 };
+pub use runs_in::{run_in, runs_in};
 pub use schedules::{NewSchedule, Upcoming};
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery,

@@ -378,7 +378,12 @@ pub(super) fn is_own(by: &Principal, caller: &str, owner: Option<&String>) -> bo
 
 fn takes(by: &Principal, query: &RunQuery, summary: &RunSummary) -> bool {
     (by.sees_all() || is_own(by, &summary.caller, summary.owner.as_ref()))
-        && (query.statuses.is_empty() || query.statuses.contains(&summary.status))
+        && matches(query, summary)
+}
+
+/// Whether a run is one of those that are asked for.
+pub(super) fn matches(query: &RunQuery, summary: &RunSummary) -> bool {
+    (query.statuses.is_empty() || query.statuses.contains(&summary.status))
         && query.name.as_ref().is_none_or(|name| *name == summary.name)
         && (query.schedule.is_none() || query.schedule == summary.schedule)
 }

@@ -10,6 +10,7 @@ use super::id::StepTry;
 use super::state::{Made, Run, Step, What};
 use crate::skill::Skill;
 use crate::time::Timestamp;
+use crate::tool::EffectClass;
 
 /// The receipt of a run, as it is stored nowhere and made from the log at any time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,7 +78,7 @@ pub struct Totals {
     pub withheld: u32,
     /// Left out, or never reached.
     pub skipped: u32,
-    /// Under way.
+    /// Under way, or still to come.
     pub waiting: u32,
 }
 
@@ -90,7 +91,8 @@ pub struct StepReceipt {
     pub title: String,
     /// What it is for.
     pub intent: Option<String>,
-    /// `passed`, `failed`, `withheld`, `skipped`, `waiting`, `running`, and the outcomes of people.
+    /// `passed`, `failed`, `withheld`, `skipped`, `waiting`, `running`, `pending` (still to come), and the
+    /// outcomes of people.
     pub outcome: &'static str,
     /// How long it took, in milliseconds.
     pub ms: u64,
@@ -98,6 +100,9 @@ pub struct StepReceipt {
     pub tool: Option<String>,
     /// What a repeat does to the world.
     pub effect: Option<&'static str>,
+    /// The effect class that the file says itself; what that overrides stands in the notes.
+    #[serde(rename = "override")]
+    pub own_effect: Option<&'static str>,
     /// The SHA-256 of the canonical arguments, secrets left out.
     pub args_digest: Option<String>,
     /// The key that was sent to targets that take one, where the tool made none of its own; none where
@@ -199,7 +204,7 @@ impl Totals {
                 PASSED => &mut totals.passed,
                 WITHHELD => &mut totals.withheld,
                 SKIPPED => &mut totals.skipped,
-                WAITING | RUNNING => &mut totals.waiting,
+                WAITING | RUNNING | PENDING => &mut totals.waiting,
                 _ => &mut totals.failed, // Every other outcome is one in which it was not done.
             };
             *count += 1;
@@ -213,6 +218,7 @@ const WITHHELD: &str = "withheld";
 const SKIPPED: &str = "skipped";
 const WAITING: &str = "waiting";
 const RUNNING: &str = "running";
+const PENDING: &str = "pending";
 
 fn steps(run: &Run, now: Timestamp) -> Vec<StepReceipt> {
     let mut found: Vec<StepReceipt> = run.steps.iter().map(|step| of(run, step, now)).collect();
@@ -229,7 +235,10 @@ fn steps(run: &Run, now: Timestamp) -> Vec<StepReceipt> {
         .collect();
     for step in &skill.steps {
         let path = step.number.to_string();
-        if !began.contains_key(&path) {
+        let own_effect = step.effect.map(EffectClass::name);
+        if let Some(receipt) = began.get(&path).and_then(|at| found.get_mut(*at)) {
+            receipt.own_effect = own_effect;
+        } else {
             let failures = match run.ended {
                 Some(_) => vec!["the run ended before it".to_owned()],
                 None => Vec::new(),
@@ -237,12 +246,13 @@ fn steps(run: &Run, now: Timestamp) -> Vec<StepReceipt> {
             let outcome = if run.ended.is_some() {
                 SKIPPED
             } else {
-                "pending"
+                PENDING
             };
             found.push(StepReceipt {
                 intent: Some(step.intent.clone()),
                 tool: Some(step.tool.clone()),
                 outcome,
+                own_effect,
                 failures,
                 ..empty(path, step.title.clone())
             });
@@ -260,6 +270,7 @@ fn empty(path: String, title: String) -> StepReceipt {
         ms: 0,
         tool: None,
         effect: None,
+        own_effect: None,
         args_digest: None,
         idempotency_key: None,
         tried: 0,
@@ -311,6 +322,12 @@ fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp) -> StepReceipt {
     for (_, heal) in heals {
         let note = format!("healed at level {}: {}", heal.level, heal.reason);
         receipt.notes.push(note);
+    }
+    if made.again && run.ended.is_none() {
+        // What it was is over, and the next try has not begun.
+        receipt.outcome = PENDING;
+        receipt.ms = 0;
+        return receipt;
     }
     if let Some((ended_at, report)) = &made.ended {
         receipt.outcome = report.outcome.name();

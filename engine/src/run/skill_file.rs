@@ -12,13 +12,14 @@ use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
 use super::gate::{Approved, gate};
 use super::heal::{self, Helper, Level};
 use super::id::StepPath;
+use super::plan::check_tools;
 use super::shell::RunError;
 use super::start::Inputs;
 use super::state::{Run, What};
 use super::step::{Called, StepWish};
 use crate::canon::{CanonicalJson, parse_answer};
 use crate::engine::Engine;
-use crate::skill::{Answer, Secrets, Skill, Step, Vars, schema_digest};
+use crate::skill::{Answer, Secrets, Skill, Step, Vars};
 use crate::time::Timestamp;
 use crate::tool::{Annotations, EffectClass, Registry};
 
@@ -45,32 +46,7 @@ pub(super) fn prepare(
     let vars = vars.map_err(|errors| {
         RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
     })?;
-    let registry = engine.registry();
-    let mut missing = Vec::new();
-    for step in &skill.steps {
-        if registry.get(&step.tool).is_none() {
-            let near = registry.nearest(&step.tool);
-            let near = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
-            missing.push(format!(
-                "step {}: there is no tool named {}{near}",
-                step.number, step.tool
-            ));
-        }
-    }
-    if !missing.is_empty() {
-        return Err(RunError::BadTools(missing));
-    }
-    if let Some(manifest) = skill.manifest.as_ref().filter(|_| !ignore_manifest) {
-        let lookup = |tool: &crate::skill::ManifestTool| {
-            let tool = registry.get(&tool.name)?;
-            Some(schema_digest(tool.input.as_ref()?.source()))
-        };
-        let mismatches = manifest.check(lookup);
-        if !mismatches.is_empty() {
-            let lines = mismatches.iter().map(ToString::to_string);
-            return Err(RunError::BadTools(lines.collect()));
-        }
-    }
+    check_tools(&skill, engine.registry(), ignore_manifest)?;
     let names = skill.inputs.iter().filter(|(_, input)| input.secret);
     let values = vars.values().clone().into_iter().collect();
     Ok(Prepared {
@@ -100,6 +76,15 @@ pub fn effect_of(step: &Step, registry: &Registry) -> (EffectClass, Vec<String>)
         told.classified.reason
     );
     (own, vec![note])
+}
+
+/// What a step says of its own approval.
+pub(super) fn approved(step: &Step) -> Approved {
+    match step.approved() {
+        None => Approved::NotSaid,
+        Some(true) => Approved::ThisCall,
+        Some(false) => Approved::AnotherCall,
+    }
 }
 
 /// Makes the steps, from the first that has not passed.
@@ -212,11 +197,6 @@ fn call_of(
             (step.args.clone(), lines)
         }
     };
-    let approved = match step.approved() {
-        None => Approved::NotSaid,
-        Some(true) => Approved::ThisCall,
-        Some(false) => Approved::AnotherCall,
-    };
     let call = StepCall {
         number: 1,
         title: step.title.clone(),
@@ -224,7 +204,7 @@ fn call_of(
         tool: step.tool.clone(),
         args: CanonicalJson::of(&args),
         effect,
-        verdict: gate(effect, approved, driver.run().flags),
+        verdict: gate(effect, approved(step), driver.run().flags),
         notes,
     };
     Ok((call, failures))
@@ -445,7 +425,7 @@ fn restore(run: &Run, skill: &Skill, secrets: &Secrets) -> Vars {
 }
 
 /// The day of a moment, in UTC.
-fn day(at: Timestamp) -> NaiveDate {
+pub(super) fn day(at: Timestamp) -> NaiveDate {
     DateTime::from_timestamp_millis(at.0)
         .unwrap_or(DateTime::UNIX_EPOCH)
         .date_naive()

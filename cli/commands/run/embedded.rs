@@ -1,0 +1,257 @@
+//! A run in this process, on a folder of its own.
+//!
+//! Every step is in the log before it is made, so that the process may end at any moment: a kill
+//! loses nothing, and `--resume` goes on.
+
+use std::time::Duration;
+
+use holdpoint_engine::action::Phase;
+use holdpoint_engine::engine::Resumption;
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Receipt, Run, RunId, RunStatus};
+use serde_json::Value;
+
+use super::place::{Folder, House, reopen};
+use super::plan::Job;
+use super::receipt::{Printer, exit_code};
+use super::{RunArgs, refused};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+/// How long nothing may happen before it is looked whether anything still can.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long calls on their way may take to end, once somebody wants to stop.
+const STOPPING_TIME: Duration = Duration::from_secs(10);
+
+/// Starts a run and follows it.
+pub(super) fn start(args: &RunArgs, folder: &Folder, job: Job, output: Output) -> Outcome {
+    block_on(async {
+        let house = House::open(folder, output).await?;
+        let new = NewRun {
+            what: NewOrigin::Skill {
+                text: job.skill.text().to_owned(),
+                inputs: Inputs::Texts(job.given),
+                ignore_manifest: args.ignore_manifest,
+            },
+            flags: args.flags(),
+            // What waits for people is gone on with by the server that they use.
+            unattended: args.stage,
+            schedule: None,
+            continues: None,
+        };
+        let started = house.engine.start_run(&house.by, new).await;
+        let run = match started {
+            Ok(run) => run,
+            Err(error) => {
+                house.close(STOPPING_TIME).await;
+                return Err(refused(&error));
+            }
+        };
+        output.note(&format!("{} started", run.id));
+        follow(house, folder, run.id, output).await
+    })
+}
+
+/// Goes on with a run. One that has passed is only shown.
+pub(super) fn resume(
+    args: &RunArgs,
+    folder: &Folder,
+    id: RunId,
+    secrets: Vec<(String, String)>,
+    output: Output,
+) -> Outcome {
+    block_on(async {
+        let house = reopen(folder, output).await?;
+        let resumed = go_on(args, &house, id, secrets).await;
+        if let Err(failure) = resumed {
+            house.close(STOPPING_TIME).await;
+            return Err(failure);
+        }
+        follow(house, folder, id, output).await
+    })
+}
+
+async fn go_on(
+    args: &RunArgs,
+    house: &House,
+    id: RunId,
+    secrets: Vec<(String, String)>,
+) -> Outcome<()> {
+    let run = house
+        .engine
+        .run(&house.by, id)
+        .map_err(|error| refused(&error))?;
+    if !run.is_skill() {
+        return Err(Failure::usage(format!("{id} is a run of code"))
+            .help("it goes on in the program that has the code"));
+    }
+    if run.status() == RunStatus::Passed {
+        return Ok(());
+    }
+    let (old, new) = (run.flags, args.flags());
+    let how = Resumption {
+        flags: Flags {
+            allow_writes: old.allow_writes || new.allow_writes,
+            yes: old.yes || new.yes,
+            stage: old.stage || new.stage,
+        },
+        secrets,
+    };
+    let resumed = house.engine.resume_run(&house.by, id, how).await;
+    resumed.map(|_| ()).map_err(|error| refused(&error))
+}
+
+/// How following a run ended.
+enum Stop {
+    /// It is over.
+    Over,
+    /// It waits for somebody who is not here.
+    Waits,
+    /// Somebody wants to stop.
+    Interrupted,
+    /// It cannot go on.
+    Stuck,
+}
+
+async fn follow(house: House, folder: &Folder, id: RunId, output: Output) -> Outcome {
+    let mut printer = Printer::new(output);
+    let stop = tokio::select! {
+        stop = watch(&house, id, &mut printer) => stop?,
+        () = interrupted() => Stop::Interrupted,
+    };
+    if let Stop::Interrupted = stop {
+        drop(printer);
+        output.note(&format!(
+            "stopping once the call on its way has ended (once more to end at once); nothing is lost, go on with\n  {}",
+            resume_command(folder, id)
+        ));
+        tokio::select! {
+            () = house.close(STOPPING_TIME) => {}
+            () = interrupted() => {}
+        }
+        return Ok(ExitCode::Interrupted);
+    }
+    let run = house
+        .engine
+        .run(&house.by, id)
+        .map_err(|error| refused(&error))?;
+    let receipt = to_value(&Receipt::of(&run, house.engine.now()))?;
+    printer.finish(&receipt)?;
+    house.close(STOPPING_TIME).await;
+    match stop {
+        Stop::Waits => output.note(&how_to_go_on(&run, folder)),
+        Stop::Stuck => {
+            return Err(
+                Failure::failed("the run cannot go on; the log above says why").help(format!(
+                    "when the cause is gone: {}",
+                    resume_command(folder, id)
+                )),
+            );
+        }
+        Stop::Over if !run.start.secrets.is_empty() && exit_code(&receipt) != ExitCode::Ok => {
+            output.note(
+                "its secret inputs are given again with --var or --var-file when it is resumed",
+            );
+        }
+        Stop::Over | Stop::Interrupted => {}
+    }
+    Ok(exit_code(&receipt))
+}
+
+async fn watch(house: &House, id: RunId, printer: &mut Printer) -> Outcome<Stop> {
+    let mut known = 0;
+    loop {
+        let run = house.engine.wait_run(&house.by, id, known, LOOK).await;
+        let run = run.map_err(|error| refused(&error))?;
+        let is_news = run.events != known;
+        known = run.events;
+        if run.ended.is_some() {
+            return Ok(Stop::Over);
+        }
+        if needs_others(house, &run) {
+            return Ok(Stop::Waits);
+        }
+        if is_news {
+            let began = tokio::time::Instant::now();
+            printer.update(&to_value(&Receipt::of(&run, house.engine.now()))?)?;
+            // Showing it must not take more time than making it.
+            tokio::time::sleep(began.elapsed() * 2).await;
+        } else if !house.engine.is_run_carried_on(id) {
+            return Ok(Stop::Stuck);
+        }
+    }
+}
+
+/// Whether the run waits for something that nobody does while this process holds the folder.
+fn needs_others(house: &House, run: &Run) -> bool {
+    let open = run.steps.iter().filter_map(|step| step.open());
+    open.filter_map(|made| made.waiting).any(|(action, _)| {
+        let Ok(view) = house.engine.get(&house.by, action) else {
+            return false;
+        };
+        match &view.action.phase {
+            Phase::Staged => true,
+            Phase::Approved { .. } | Phase::Accepted { .. } => view.action.is_pulled(),
+            Phase::Unknown {
+                next_check,
+                next_resend,
+                ..
+            } => next_check.is_none() && next_resend.is_none(),
+            _ => false,
+        }
+    })
+}
+
+fn how_to_go_on(run: &Run, folder: &Folder) -> String {
+    let data = super::place::shell(&folder.data.display().to_string());
+    let then = if run.start.unattended {
+        "and the run goes on there by itself".to_owned()
+    } else {
+        format!(
+            "stop the server, and go on with\n  {}",
+            resume_command(folder, run.id)
+        )
+    };
+    format!(
+        "it waits for people, and nobody can reach them while this process holds the folder. Serve it:\n  holdpoint serve --data {data}\ndecide on the action there, {then}\n(built-in http tools need \"runHttpTools\": true under \"server\" of the tools file)"
+    )
+}
+
+fn resume_command(folder: &Folder, id: RunId) -> String {
+    format!("holdpoint run --resume {id}{}", folder.again)
+}
+
+pub(super) fn to_value(receipt: &Receipt) -> Outcome<Value> {
+    serde_json::to_value(receipt)
+        .map_err(|error| Failure::because("the receipt cannot be written", &error))
+}
+
+fn block_on<T>(future: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::because("cannot start", &error))?;
+    let outcome = runtime.block_on(future);
+    // A call that nobody waits for any more does not hold the process.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// The next wish to stop, from a terminal or from whoever started the program.
+pub(super) async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,176 @@
+//! `holdpoint run`: a skill file, done again.
+//!
+//! The same receipt comes out of a folder of its own ([`embedded`]) and of a server ([`remote`]); both
+//! are printed by [`receipt`].
+
+mod embedded;
+mod place;
+mod plan;
+mod receipt;
+mod remote;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgMatches, Args};
+use holdpoint_engine::run::{Flags, RunError};
+use holdpoint_engine::tool::parse_duration;
+
+pub(super) use self::place::{Place, RunPlaceArgs, open_folder, reopen, run_id};
+pub(super) use self::receipt::{describe, exit_code};
+pub(super) use self::remote::receipt_of;
+
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use crate::secret;
+use plan::Job;
+
+/// The arguments of `run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Reads run always. A step that writes is withheld, and the exact call printed, until a flag allows it:
+idempotent writes with --allow-writes, destructive steps with --yes. With --stage they are put into
+the approval queue instead. Without --server everything happens in this process, on a data folder of
+its own; what was made is never made again by --resume.
+
+Exit codes of a run: 0 passed, 1 a step failed or was withheld, 2 wrong usage or file, 3 rejected,
+4 expired, 5 still waiting, 6 the world moved (replan_required), 130 interrupted.
+
+Examples:
+  holdpoint run SKILL.md --dry-run
+  holdpoint run SKILL.md --var crate=serde --var-file token=token.txt --allow-writes
+  holdpoint run --resume run_0198… --allow-writes
+  holdpoint run SKILL.md --stage --server https://holdpoint.example --wait=1h
+
+The guide is docs/RUNS.md.")]
+pub(crate) struct RunArgs {
+    /// The skill file; `-` is stdin
+    #[arg(value_name = "SKILL.md", required_unless_present = "resume")]
+    skill: Option<String>,
+    /// A variable; may be given several times. Secrets are better given with --var-file
+    #[arg(long, value_name = "NAME=VALUE")]
+    var: Vec<String>,
+    /// A variable whose value is the text of a file, or of stdin (`-`); one line break at the end is
+    /// not part of it
+    #[arg(long, value_name = "NAME=FILE")]
+    var_file: Vec<String>,
+    /// Make idempotent writes
+    #[arg(long, help_heading = "What is allowed")]
+    allow_writes: bool,
+    /// Make destructive steps too, and so idempotent writes
+    #[arg(long, help_heading = "What is allowed")]
+    yes: bool,
+    /// Put what no flag allows into the approval queue instead of withholding it
+    #[arg(long, help_heading = "What is allowed")]
+    stage: bool,
+    /// Run although tools are missing or have another input than the manifest of the file says
+    #[arg(long, conflicts_with = "resume", help_heading = "What is allowed")]
+    ignore_manifest: bool,
+    /// Show every call that would be made and what would be withheld; call nothing, store nothing
+    #[arg(long, conflicts_with_all = ["resume", "wait", "detach"])]
+    dry_run: bool,
+    /// Go on with this run, from the first step that has not passed. Its secrets are given again
+    #[arg(long, value_name = "RUN", conflicts_with = "skill")]
+    resume: Option<String>,
+    /// With --server: wait until it is over [default], or at most so long
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        num_args = 0..=1,
+        require_equals = true,
+        requires = "server"
+    )]
+    wait: Option<Option<Duration>>,
+    /// With --server: print where the run is and do not wait (exit code 5)
+    #[arg(long, requires = "server", conflicts_with = "wait")]
+    detach: bool,
+    #[command(flatten)]
+    place: RunPlaceArgs,
+}
+
+impl RunArgs {
+    fn flags(&self) -> Flags {
+        Flags {
+            allow_writes: self.allow_writes,
+            yes: self.yes,
+            stage: self.stage,
+        }
+    }
+
+    /// The variables. What is wrong is told by its place: the text may be a secret.
+    fn vars(&self) -> Outcome<Vec<(String, String)>> {
+        let wrong = |option: &str, number: usize, how: &str| {
+            Failure::usage(format!("{option} number {} is not {how}", number + 1))
+        };
+        let mut vars = Vec::new();
+        for (number, text) in self.var.iter().enumerate() {
+            let pair = pair(text).ok_or_else(|| wrong("--var", number, "NAME=VALUE"))?;
+            vars.push((pair.0.to_owned(), pair.1.to_owned()));
+        }
+        for (number, text) in self.var_file.iter().enumerate() {
+            let pair = pair(text).ok_or_else(|| wrong("--var-file", number, "NAME=FILE"))?;
+            let value = secret::read(&PathBuf::from(pair.1))
+                .map_err(|failure| failure.with_code(crate::exit_code::ExitCode::Usage))?;
+            vars.push((pair.0.to_owned(), value));
+        }
+        Ok(vars)
+    }
+}
+
+fn pair(text: &str) -> Option<(&str, &str)> {
+    text.split_once('=').filter(|(name, _)| !name.is_empty())
+}
+
+/// Runs a file, or goes on with a run.
+pub(crate) fn run(args: &RunArgs, matches: &ArgMatches, output: Output) -> Outcome {
+    let vars = args.vars()?;
+    let place = args.place.resolve(matches, output)?;
+    if let Some(id) = &args.resume {
+        let id = run_id(id)?;
+        return match &place {
+            Place::Server(server) => {
+                super::block_on(remote::resume(args, server, id, vars, output))
+            }
+            Place::Folder(folder) => embedded::resume(args, folder, id, vars, output),
+        };
+    }
+    let job = Job::read(args.skill.as_deref().unwrap_or_default(), &place, vars)?;
+    if args.dry_run {
+        let tools = match &place {
+            Place::Server(_) => None,
+            Place::Folder(folder) => Some(&folder.registry),
+        };
+        return job.show(args.flags(), tools.map(|_| args.ignore_manifest), output);
+    }
+    job.tell(output)?;
+    match &place {
+        Place::Server(server) => super::block_on(remote::start(args, server, &job, output)),
+        Place::Folder(folder) => embedded::start(args, folder, job, output),
+    }
+}
+
+/// Why the engine did not do what was asked.
+pub(super) fn refused(error: &RunError) -> Failure {
+    use crate::exit_code::ExitCode;
+    let of_file = |lines: &[String], message: &str| {
+        let failure = Failure::usage(message);
+        lines
+            .iter()
+            .fold(failure, |failure, line| failure.detail(line))
+    };
+    match error {
+        RunError::BadInputs(lines) => of_file(lines, "the variables are not those of the file"),
+        RunError::BadTools(lines) => of_file(lines, "the tools are not those of the file").help(
+            "define them in the tools file (--config FILE); --ignore-manifest runs with other inputs of tools",
+        ),
+        RunError::BadSkill(errors) => Failure::because("the skill file cannot be read", errors)
+            .with_code(ExitCode::Usage),
+        RunError::NotFound => {
+            Failure::failed("there is no such run").help("`holdpoint runs ls` prints the ids")
+        }
+        RunError::Forbidden(_) => Failure::new(ExitCode::NotAllowed, error.to_string()),
+        RunError::Invalid(_) => Failure::usage(error.to_string()),
+        other => Failure::because("the run was not changed", other),
+    }
+}
