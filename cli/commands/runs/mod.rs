@@ -75,7 +75,7 @@ pub(crate) struct SignalArgs {
     name: String,
     /// What comes with it
     #[arg(long, value_name = "JSON", default_value = "null")]
-    data: String,
+    payload: String,
     #[command(flatten)]
     place: RunPlaceArgs,
 }
@@ -138,10 +138,10 @@ async fn list(args: &ListArgs, matches: &ArgMatches, output: Output) -> Outcome 
 
 async fn signal(args: &SignalArgs, matches: &ArgMatches, output: Output) -> Outcome {
     let id = run_id(&args.id)?;
-    let data: Value = serde_json::from_str(&args.data).map_err(|error| {
-        Failure::because("the data is not JSON", &error)
+    let data: Value = serde_json::from_str(&args.payload).map_err(|error| {
+        Failure::because("the payload is not JSON", &error)
             .with_code(ExitCode::Usage)
-            .help("pass --data '{\"name\": \"value\"}'")
+            .help("pass --payload '{\"name\": \"value\"}'")
     })?;
     let place = args.place.resolve(matches, output)?;
     let receipt = on::signal(&place, id, &args.name, &data, output).await?;

@@ -17,8 +17,8 @@ fn without_a_flag_reads_run_and_the_exact_call_of_a_write_is_printed_instead_of_
         "⊘ Step 2 — Tell the team [withheld] 0 ms",
         "--allow-writes would allow it",
         "http.post {",
-        "\"text\": \"v1.2.3 is out\"",
         "\"size\": 5",
+        "\"text\": \"v1.2.3 is out\"",
         "1 passed, 0 failed, 1 withheld, 0 skipped, 0 waiting",
     ];
     let mut rest = run.out.as_str();

@@ -160,10 +160,10 @@ fn runs_are_listed_shown_and_called_off_in_their_folder() {
     let shown = receipt(&place.run(&["runs", "show", &staged, "--json"]).code(0));
     assert_eq!(shown["steps"][0]["outcome"], "waiting");
     place
-        .run(&["runs", "signal", &staged, "go", "--data", "{\"a\":1}"])
+        .run(&["runs", "signal", &staged, "go", "--payload", "{\"a\":1}"])
         .code(0);
     place
-        .run(&["runs", "signal", &staged, "go", "--data", "{"])
+        .run(&["runs", "signal", &staged, "go", "--payload", "{"])
         .code(2);
     let off = place
         .run(&["runs", "cancel", &staged, "--reason", "not today"])
