@@ -323,6 +323,10 @@ pub const SKILL_CHANGELOG_CHARS_MAX: usize = 500;
 pub const SKILL_DATE_DAYS_MAX: u64 = 365;
 // --- runs ------------------------------------------------------------------------------------
 
+/// The most runs that one engine carries on at once, those that wait included: each is held in memory
+/// with the text of its file.
+pub const RUNS_CARRIED_MAX: usize = 5000;
+
 /// The longest path of a step, in bytes: it is part of idempotency keys.
 pub const STEP_PATH_BYTES_MAX: usize = 128;
 

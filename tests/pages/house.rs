@@ -9,8 +9,12 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use holdpoint_engine::action::{Action, ActionId, PrincipalKind};
-use holdpoint_engine::engine::{Engine, Options, Submission, Submitted, WebhookOptions};
+use holdpoint_engine::engine::{
+    Engine, HttpTools, Options, RunOptions, Submission, Submitted, WebhookOptions,
+};
 use holdpoint_engine::identity::{NewKey, NewPerson, Principal, Role, Secret};
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunId, RunStatus};
+use holdpoint_engine::target::Locals;
 use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_engine::webhook::{EndpointId, NewEndpoint, SigningKey};
@@ -121,7 +125,13 @@ impl House {
         let shop = Shop::default();
         let registry = tools(&shop.clone().open().await, hold);
         let log = Arc::new(MemoryLog::new());
+        let locals = Locals::default().with("price", |_| async { Ok(json!({ "minor": 4_800 })) });
         let options = Options {
+            locals,
+            runs: RunOptions {
+                http: HttpTools::Guarded,
+                ..RunOptions::default()
+            },
             webhooks: WebhookOptions {
                 key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
                 ..WebhookOptions::default()
@@ -158,6 +168,44 @@ impl House {
             webhook,
             stop,
         }
+    }
+
+    /// Lets Rita start a run of a skill file.
+    pub(crate) async fn run(&self, text: &str, stage: bool) -> RunId {
+        let identity = self.engine.identity();
+        let rita = identity.person_by_email("rita@example.com").expect("Rita");
+        let rita = identity.principal(&rita.id).expect("enabled");
+        let new = NewRun {
+            what: NewOrigin::Skill {
+                text: text.to_owned(),
+                inputs: Inputs::Values(Vec::new()),
+                ignore_manifest: false,
+            },
+            flags: Flags {
+                stage,
+                ..Flags::default()
+            },
+            unattended: true,
+            schedule: None,
+            continues: None,
+        };
+        self.engine.start_run(&rita, new).await.expect("a run").id
+    }
+
+    /// A run, once it stands so.
+    pub(crate) async fn run_until(&self, id: RunId, status: RunStatus) -> Arc<Run> {
+        let identity = self.engine.identity();
+        let otto = identity.person_by_email("otto@example.com").expect("Otto");
+        let otto = identity.principal(&otto.id).expect("enabled");
+        let mut run = self.engine.run(&otto, id).expect("the run");
+        while run.status() != status {
+            let known = run.events;
+            let wait = std::time::Duration::from_secs(30);
+            let moved = self.engine.wait_run(&otto, id, known, wait).await;
+            run = moved.expect("the run");
+            assert_ne!(run.events, known, "it stays so: {run:?}");
+        }
+        run
     }
 
     /// Lets the service ask for a refund.
@@ -236,6 +284,8 @@ fn tools(shop: &str, hold: &str) -> holdpoint_engine::tool::Registry {
         "approval": { "required": 1, "groups": ["finance"], "hold": hold,
             "rules": [{ "when": "args.amount_minor > 50000", "required": 2,
                 "reason": "above 500.00" }] }
+    }, "read_price": {
+        "safetyClass": "idempotent", "execute": { "local": "price" }
     }, "close_account": {
         "safetyClass": "irreversible",
         "summary": "Close account {id}",

@@ -3,4 +3,5 @@
 mod browser;
 mod house;
 mod people;
+mod runs;
 mod trouble;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::browser::{Browser, DESKTOP, Look};
 use crate::house::{House, PASSWORD};
 
-const LOOKS: [Look; 4] = [
+pub(crate) const LOOKS: [Look; 4] = [
     DESKTOP,
     Look {
         width: 1280,
@@ -31,7 +31,7 @@ const WITHOUT_SCRIPT: Look = Look {
     script: false,
 };
 
-async fn sign_in(browser: &Browser, house: &House, name: &str) {
+pub(crate) async fn sign_in(browser: &Browser, house: &House, name: &str) {
     browser.goto(&format!("{}/sign-in", house.url)).await;
     browser.fill("#email", &format!("{name}@example.com")).await;
     browser.fill("#password", PASSWORD).await;
@@ -39,7 +39,7 @@ async fn sign_in(browser: &Browser, house: &House, name: &str) {
     browser.wait_for_text("Sign out").await;
 }
 
-async fn sign_out(browser: &Browser, house: &House) {
+pub(crate) async fn sign_out(browser: &Browser, house: &House) {
     browser.goto(&format!("{}/queue", house.url)).await;
     browser.click("header form button").await;
     browser.wait_for_text("Email address").await;
@@ -358,7 +358,7 @@ async fn every_page_is_accessible_and_fits_in_light_and_dark_on_desktop_and_phon
     house.close();
 }
 
-async fn check(browser: &Browser, name: &str, look: Look, wrong: &mut Vec<String>) {
+pub(crate) async fn check(browser: &Browser, name: &str, look: Look, wrong: &mut Vec<String>) {
     let scheme = if look.dark { "dark" } else { "light" };
     let place = format!("{name}-{}-{scheme}", look.width);
     browser.picture(&place).await;

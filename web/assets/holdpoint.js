@@ -78,8 +78,9 @@
   // Live: says that something is new, and leaves the showing to the reader.
   const live = one("[data-live]");
   if (live && "EventSource" in window) {
-    const isQueue = live.dataset.live === "queue";
-    const bar = isQueue ? live : one("[data-live-bar]");
+    const what = live.dataset.live;
+    const prefix = { queue: "act_", runs: "run_" }[what];
+    const bar = prefix ? live : one("[data-live-bar]");
     const seen = new Set();
     let last = new Date();
     const clock = () => last.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -91,16 +92,16 @@
       bar.append(" – ", link);
     };
     const tell = () => {
-      if (seen.size && isQueue) say(`${seen.size} new or changed`, true);
-      else if (seen.size) say("This action has changed", true);
+      if (seen.size && prefix) say(`${seen.size} new or changed`, true);
+      else if (seen.size) say(`This ${what} has changed`, true);
       else bar.replaceChildren();
     };
     const heard = (event) => {
       last = new Date();
       let entry;
       try { entry = JSON.parse(event.data); } catch { return; }
-      const id = String(entry.stream || "").replace("action/", "act_");
-      if (isQueue ? id.startsWith("act_") : id === live.dataset.id) seen.add(id);
+      const id = String(entry.stream || "").replace("action/", "act_").replace("run/", "run_");
+      if (prefix ? id.startsWith(prefix) : id === live.dataset.id) seen.add(id);
       tell();
     };
     const stream = new EventSource("/v1/events/stream");
@@ -108,6 +109,9 @@
     stream.onmessage = heard;
     for (const kind of ["staged", "accepted", "refused", "vote_recorded", "approved", "rejected", "expired", "withdrawn", "cancelled", "deferred", "replan_required", "restaged", "commit_recorded", "attempt_succeeded", "attempt_refused", "attempt_not_delivered", "attempt_unknown", "found_done", "found_not_done", "check_inconclusive", "settled", "late_answer"]) {
       stream.addEventListener(`action.${kind}`, heard);
+    }
+    for (const kind of ["started", "step_started", "step_waiting", "step_ended", "step_skipped", "noted", "signalled", "healed", "cancel_requested", "resumed", "ended"]) {
+      stream.addEventListener(`run.${kind}`, heard);
     }
     stream.onerror = () => say(`Live updates paused, last update ${clock()}`, true);
     addEventListener("pagehide", () => stream.close());
@@ -141,7 +145,7 @@
     u: ["back to the queue", () => { const back = one("[data-back]"); if (back) back.click(); }],
     "?": ["this help", () => help()],
   };
-  const jumps = { q: ["queue", "/queue"], h: ["history", "/history"], t: ["tools", "/tools"] };
+  const jumps = { q: ["queue", "/queue"], h: ["history", "/history"], r: ["runs", "/runs"], t: ["tools", "/tools"] };
   const help = () => {
     let dialog = one("dialog");
     if (!dialog) {

@@ -26,6 +26,7 @@ mod rate;
 pub mod server;
 mod shape;
 pub mod state;
+mod step_of;
 pub mod wire;
 
 pub use server::{router, serve};

@@ -9,7 +9,7 @@ use super::{ActError, Engine, HistoryEntry, Versioned, may_see};
 use crate::action::{ActionId, describe};
 use crate::identity::{self, Principal};
 use crate::incarnation;
-use crate::run;
+use crate::run::{self, RunError, RunId};
 use crate::schedule;
 use crate::store::{codec, pause};
 use crate::time::Timestamp;
@@ -41,6 +41,25 @@ impl Engine {
             .read_stream(&stream, after, limit.min(HISTORY_MAX))
             .map_err(|error| ActError::Unavailable(Box::new(error)))?;
         records.into_iter().map(entry).collect()
+    }
+
+    /// The events of one run, in order, after a version, at most `limit`.
+    pub fn run_history(
+        &self,
+        by: &Principal,
+        id: RunId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<HistoryEntry>, RunError> {
+        self.run(by, id)?;
+        let unavailable = |error| RunError::Unavailable(error);
+        let stream = run::layout::stream_of(id);
+        let records = self
+            .log()
+            .read_stream(&stream, after, limit.min(HISTORY_MAX))
+            .map_err(|error| unavailable(Box::new(error)))?;
+        let entries = records.into_iter().map(entry).collect::<Result<_, _>>();
+        entries.map_err(|error: ActError| unavailable(Box::new(error)))
     }
 
     /// The events of the whole log, in order, after a position; only for those who see all.
@@ -129,7 +148,7 @@ impl History {
             return true;
         }
         if let Some(id) = run::layout::of_stream(&record.stream) {
-            return self.engine.sees_run(&self.by, id);
+            return self.engine.run_summary(&self.by, id).is_ok();
         }
         codec::action_of(&record.stream)
             .and_then(|id| self.engine.inner.store.load(id).ok().flatten())

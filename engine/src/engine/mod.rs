@@ -18,6 +18,7 @@ mod pause;
 mod query;
 mod runs;
 mod runs_in;
+mod runs_start;
 mod schedules;
 pub(crate) mod submit;
 mod types;

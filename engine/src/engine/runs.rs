@@ -8,16 +8,15 @@ use holdpoint_storage::{Direction, ScanRange};
 use serde_json::Value;
 
 use super::act::{REASON_CHARS_MAX, said};
+use super::runs_start::may_start;
 use super::{Engine, Inner, LIST_MAX};
 use crate::canon::CanonicalJson;
-use crate::identity::{LOCAL, Principal, Role};
+use crate::identity::{Principal, Role};
 use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
 use crate::run::code::Workflows;
 use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
-use crate::run::{
-    Command, Flags, NewRun, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive, prepare,
-};
+use crate::run::{Command, Flags, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive};
 use crate::schedule;
 use crate::scheduler::Work;
 use crate::skill::{Secrets, Skill, Vars};
@@ -79,39 +78,6 @@ pub struct RunPage {
 }
 
 impl Engine {
-    /// Starts a run: durable before this answers, and before its first step.
-    ///
-    /// Needs the role of requester, or a key with the scopes that [`SCOPE_RUNS`] and the others name.
-    pub async fn start_run(&self, by: &Principal, new: NewRun) -> Result<Arc<Run>, RunError> {
-        let mut random = [0; 10];
-        let filled = self.inner.entropy.fill(&mut random);
-        filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
-        let id = RunId::new(self.now(), random);
-        self.start_run_as(by, new, id).await
-    }
-
-    /// The same under an id that was chosen before: a run that is there already is answered as it is.
-    pub(crate) async fn start_run_as(
-        &self,
-        by: &Principal,
-        new: NewRun,
-        id: RunId,
-    ) -> Result<Arc<Run>, RunError> {
-        may_start(by, new.flags)?;
-        let stopped = |error| RunError::Unavailable(Box::new(error));
-        self.inner.store.stop.may_begin().map_err(stopped)?;
-        match self.inner.runs.open(id) {
-            Ok(live) => return Ok(live.run()),
-            Err(RunError::NotFound) => {}
-            Err(error) => return Err(error),
-        }
-        let (start, secrets) = prepare(self, by, new)?;
-        let live = self.inner.runs.start(id, &by.id, start).await?;
-        let run = live.run();
-        self.drive(live, secrets);
-        Ok(run)
-    }
-
     /// Whether a run is there and not over.
     pub(crate) fn is_unfinished(&self, id: RunId) -> Result<bool, RunError> {
         let key = id.as_bytes();
@@ -136,6 +102,7 @@ impl Engine {
                     .to_owned(),
             ));
         }
+        self.check_room_for_run()?;
         let secrets = secrets_of(&run, &how.secrets)?;
         let live = self.inner.runs.open(id)?;
         let flags = how.flags;
@@ -157,14 +124,14 @@ impl Engine {
         Ok(run)
     }
 
-    /// Whether the principal may see a run, told from its summary.
-    pub(super) fn sees_run(&self, by: &Principal, id: RunId) -> bool {
+    /// One run in short, where the principal may see it: as cheap for a long run as for a short one.
+    pub fn run_summary(&self, by: &Principal, id: RunId) -> Result<RunSummary, RunError> {
         let log = self.log().as_ref();
-        let Ok(Some(value)) = log.get(layout::RUNS, id.as_bytes()) else {
-            return false;
-        };
-        layout::summary(log, id.as_bytes(), &value)
-            .is_ok_and(|run| is_own(by, &run.caller, run.owner.as_ref()))
+        let value = log.get(layout::RUNS, id.as_bytes());
+        let value = value.map_err(LoadRunError::from)?;
+        let summary = layout::summary(log, id.as_bytes(), &value.ok_or(RunError::NotFound)?)?;
+        let sees = by.sees_all() || is_own(by, &summary.caller, summary.owner.as_ref());
+        sees.then_some(summary).ok_or(RunError::NotFound)
     }
 
     /// Whether somebody in this process carries the run on. One that is not over and that nobody carries
@@ -310,13 +277,17 @@ impl Engine {
 
     /// Carries a run on, in a task of its own.
     pub(crate) fn drive(&self, live: Arc<crate::run::shell::Live>, secrets: Arc<Secrets>) {
+        let carried = live.carry();
         let driver = crate::run::driver::Driver {
             engine: WeakEngine(Arc::downgrade(&self.inner)),
             runs: Arc::clone(&self.inner.runs),
             live,
             secrets,
         };
-        self.inner.drivers.spawn(drive(driver));
+        self.inner.drivers.spawn(async move {
+            let _carried = carried;
+            drive(driver).await;
+        });
     }
 
     /// Goes on with every run that nobody sits before.
@@ -386,27 +357,6 @@ pub(super) fn matches(query: &RunQuery, summary: &RunSummary) -> bool {
     (query.statuses.is_empty() || query.statuses.contains(&summary.status))
         && query.name.as_ref().is_none_or(|name| *name == summary.name)
         && (query.schedule.is_none() || query.schedule == summary.schedule)
-}
-
-/// What a run is allowed is not more than whoever starts it is allowed.
-pub(super) fn may_start(by: &Principal, flags: Flags) -> Result<(), RunError> {
-    if by.id == LOCAL || by.has(Role::Requester) {
-        return Ok(());
-    }
-    let needed = [
-        (true, SCOPE_RUNS),
-        (flags.allow_writes || flags.yes, SCOPE_RUNS_WRITES),
-        (flags.yes, SCOPE_RUNS_DESTRUCTIVE),
-    ];
-    let missing = needed
-        .into_iter()
-        .find(|(is_needed, scope)| *is_needed && !by.scopes.contains(*scope));
-    match missing {
-        None => Ok(()),
-        Some((_, scope)) => Err(RunError::Forbidden(format!(
-            "this needs the role requester, or a key with the scope {scope}"
-        ))),
-    }
 }
 
 fn check_reason(reason: Option<&str>) -> Result<(), RunError> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::act::REASON_CHARS_MAX;
-use super::runs::{is_own, may_start};
+use super::runs::is_own;
+use super::runs_start::may_start;
 use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::{NAME_CHARS_MAX, SCHEDULES_MAX};
 use crate::run::{Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};

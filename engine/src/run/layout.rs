@@ -28,7 +28,7 @@ pub(crate) const OPEN: u8 = 71;
 const EVENT_FORMAT: u8 = 1;
 
 /// The format of summaries. One of another format is made again from its stream when it is read.
-const SUMMARY_FORMAT: u8 = 1;
+const SUMMARY_FORMAT: u8 = 2;
 
 const STREAM_PREFIX: &str = "run/";
 
@@ -57,6 +57,8 @@ pub struct RunSummary {
     pub passed: u32,
     /// How many steps were made or left out.
     pub made: u32,
+    /// How many steps the skill file has; none for code, which nobody knows beforehand.
+    pub planned: Option<u32>,
     /// Why it did not pass, cut to a line.
     pub message: Option<String>,
     /// When it began.
@@ -80,6 +82,7 @@ struct Stored {
     unattended: bool,
     passed: u32,
     made: u32,
+    planned: Option<u32>,
     message: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -112,6 +115,7 @@ impl RunSummary {
             unattended: run.start.unattended,
             passed: count(passed.count()),
             made: count(run.steps.len()),
+            planned: run.planned,
             message: message.map(|text| text.chars().take(MESSAGE_CHARS_MAX).collect()),
             created_at: run.created_at,
             updated_at: run.updated_at,
@@ -135,6 +139,7 @@ impl RunSummary {
             unattended: self.unattended,
             passed: self.passed,
             made: self.made,
+            planned: self.planned,
             message: self.message.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,
@@ -157,6 +162,7 @@ impl RunSummary {
             unattended: stored.unattended,
             passed: stored.passed,
             made: stored.made,
+            planned: stored.planned,
             message: stored.message,
             created_at: stored.created_at,
             updated_at: stored.updated_at,

@@ -4,9 +4,10 @@
 //! is not there at all, so that what is over costs nothing.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as PlainMutex, PoisonError, Weak};
 
-use holdpoint_storage::{Batch, Direction, ScanRange, StreamAppend, Version};
+use holdpoint_storage::{Batch, Claim, Direction, ScanRange, StreamAppend, Version};
 use tokio::sync::{Mutex, watch};
 
 use super::decide::{Command, RunRefusal, decide};
@@ -14,7 +15,7 @@ use super::event::Start;
 use super::id::RunId;
 use super::layout::{self, LoadRunError};
 use super::state::{Run, evolve};
-use crate::limits::REPLAY_PAGE;
+use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX};
 use crate::skill::SkillErrors;
 use crate::store::{BoxError, CommitError, Store};
 
@@ -34,6 +35,17 @@ pub(crate) struct Live {
     changed: watch::Sender<Arc<Run>>,
     /// Held by whoever carries it on: of two who want to, the second finds what the first did.
     pub(super) turn: Mutex<()>,
+    /// How many carry it on, or are about to.
+    carried: AtomicUsize,
+}
+
+/// Says that a run is carried on, until it is dropped: also where its task panics.
+pub(crate) struct Carried(Arc<Live>);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.carried.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// Why a run was not changed.
@@ -60,6 +72,15 @@ pub enum RunError {
     /// Something that was asked for cannot be.
     #[error("{0}")]
     Invalid(String),
+    /// The key of the request stands for another one.
+    #[error("this key was used before for another request; use a new one")]
+    KeyReused {
+        /// The run that it stands for, where the principal may see it.
+        first: Option<RunId>,
+    },
+    /// So many runs are carried on that there is no room for another one.
+    #[error("{RUNS_CARRIED_MAX} runs are under way already; nothing was started")]
+    Overloaded,
     /// The store cannot take it now. Nothing was acknowledged.
     #[error("the store cannot take it now")]
     Unavailable(#[source] BoxError),
@@ -96,6 +117,12 @@ impl Live {
     pub(crate) fn run(&self) -> Arc<Run> {
         Arc::clone(&self.changed.borrow())
     }
+
+    /// Says that somebody carries it on, from now on until what this answers is dropped.
+    pub(crate) fn carry(self: &Arc<Self>) -> Carried {
+        self.carried.fetch_add(1, Ordering::AcqRel);
+        Carried(Arc::clone(self))
+    }
 }
 
 impl Runs {
@@ -124,17 +151,35 @@ impl Runs {
         actor: &str,
         start: Start,
     ) -> Result<Arc<Live>, RunError> {
+        self.start_claiming(id, actor, start, None)
+            .await?
+            .map_err(|_| RunRefusal::Start.into())
+    }
+
+    /// The same, in one write with a claim; answers what its holder left where it is held.
+    pub(crate) async fn start_claiming(
+        self: &Arc<Self>,
+        id: RunId,
+        actor: &str,
+        start: Start,
+        claim: Option<Claim>,
+    ) -> Result<Result<Arc<Live>, Vec<u8>>, RunError> {
         let at = self.store.time.now();
         let events = decide(None, Command::Start(Box::new(start)))?;
         let [event] = events.as_slice() else {
             return Err(RunRefusal::Start.into());
         };
         let run = evolve(None, id, at, event).map_err(|_| RunRefusal::Start)?;
-        let batch = batch(&run, 0, &events, actor, at)?;
-        self.store.append(batch).await?;
+        let mut batch = batch(&run, 0, &events, actor, at)?;
+        batch.claims.extend(claim);
+        match self.store.append(batch).await {
+            Ok(()) => {}
+            Err(CommitError::ClaimTaken { holder, .. }) => return Ok(Err(holder)),
+            Err(error) => return Err(error.into()),
+        }
         let live = Arc::new(Live::of(run, 1));
         self.keep(&live);
-        Ok(live)
+        Ok(Ok(live))
     }
 
     /// A run to work on, made from its stream where nobody works on it.
@@ -156,7 +201,7 @@ impl Runs {
     pub(crate) fn is_driven(&self, id: RunId) -> bool {
         let all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let live = all.get(&id).and_then(Weak::upgrade);
-        live.is_some_and(|live| live.turn.try_lock().is_err())
+        live.is_some_and(|live| live.carried.load(Ordering::Acquire) != 0)
     }
 
     fn keep(&self, live: &Arc<Live>) {
@@ -233,6 +278,7 @@ impl Live {
             changed: watch::Sender::new(Arc::new(run)),
             version: Mutex::new(version),
             turn: Mutex::new(()),
+            carried: AtomicUsize::new(0),
         }
     }
 }

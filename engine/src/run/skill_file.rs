@@ -94,7 +94,15 @@ pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
     let mut vars = restore(&run, &skill, &driver.secrets);
     let today = day(run.created_at);
     for index in 0..skill.steps.len() {
-        driver.check_cancel()?;
+        let is_open = skill.steps.get(index).is_some_and(|step| {
+            let path = StepPath::number(step.number);
+            let run = driver.run();
+            run.step(&path).is_some_and(|step| step.open().is_some())
+        });
+        if !is_open {
+            // What is under way is taken back first, or followed to its end.
+            driver.check_cancel()?;
+        }
         let Some(report) = make(driver, &mut skill, index, &vars, today).await? else {
             continue;
         };

@@ -9,6 +9,7 @@ use super::event::{
 use super::id::{RunId, StepPath, StepTry};
 use crate::action::ActionId;
 use crate::canon::CanonicalJson;
+use crate::skill::Skill;
 use crate::time::Timestamp;
 
 /// One run.
@@ -20,6 +21,8 @@ pub struct Run {
     pub start: Arc<Start>,
     /// What it is allowed now: as at the start, or as at the last resumption.
     pub flags: Flags,
+    /// How many steps its skill file has; none for code, which nobody knows beforehand.
+    pub planned: Option<u32>,
     /// Its steps, in the order in which they began.
     pub steps: Vec<Arc<Step>>,
     /// What code learned, by the place where.
@@ -293,6 +296,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
             return Ok(Run {
                 id,
                 flags: start.flags,
+                planned: planned(&start.origin),
                 start: Arc::new((**start).clone()),
                 steps: Vec::new(),
                 notes: BTreeMap::new(),
@@ -360,6 +364,17 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
         }
     }
     Ok(run)
+}
+
+fn planned(origin: &Origin) -> Option<u32> {
+    match origin {
+        // It was read when the run started.
+        Origin::Skill { text, .. } => {
+            let skill = Skill::parse(text).ok()?;
+            u32::try_from(skill.steps.len()).ok()
+        }
+        Origin::Code { .. } => None,
+    }
 }
 
 impl Run {

@@ -19,7 +19,7 @@ use crate::problem::{Code, FieldError, Problem, ProblemBody};
 use crate::state::AppState;
 use crate::wire;
 
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// Reads the id in an address; what is not an id names nothing.
@@ -233,20 +233,20 @@ pub(super) fn etag(found: &Versioned) -> Result<HeaderValue, Problem> {
     header(&tag(found))
 }
 
-fn header(text: &str) -> Result<HeaderValue, Problem> {
+pub(super) fn header(text: &str) -> Result<HeaderValue, Problem> {
     // Ids and numbers are always visible ASCII.
     HeaderValue::from_str(text)
         .map_err(|_| Problem::new(Code::Internal, "the server made a malformed header"))
 }
 
 /// Weak comparison, as RFC 9110 asks for here.
-fn matches(tags: &str, tag: &str) -> bool {
+pub(super) fn matches(tags: &str, tag: &str) -> bool {
     tags.split(',')
         .map(str::trim)
         .any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
-fn note_wait(headers: &mut HeaderMap, waited: Duration) {
+pub(super) fn note_wait(headers: &mut HeaderMap, waited: Duration) {
     if !waited.is_zero()
         && let Ok(value) = HeaderValue::from_str(&format!("wait={}", waited.as_secs()))
     {

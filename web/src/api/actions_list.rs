@@ -59,7 +59,7 @@ pub(super) async fn list(
     let link = page
         .next_cursor
         .as_deref()
-        .and_then(|cursor| next_link(&params, cursor));
+        .and_then(|cursor| next_link("/v1/actions", &params, cursor));
     let body = wire::List {
         data,
         next_cursor: page.next_cursor,
@@ -72,13 +72,7 @@ pub(super) async fn list(
 }
 
 fn query(params: &Params) -> Result<ListQuery, Problem> {
-    let limit = params
-        .parsed("limit", "a number")?
-        .unwrap_or(limits::LIST_DEFAULT);
-    if !(1..=limits::LIST_MAX).contains(&limit) {
-        let detail = format!("limit must be from 1 to {}", limits::LIST_MAX);
-        return Err(bad("limit", "out_of_range", detail));
-    }
+    let limit = page_limit(params)?;
     let text = |name| params.one(name).map(|value| value.map(str::to_owned));
     let mut labels = std::collections::BTreeMap::new();
     for (key, value) in params.labels() {
@@ -103,6 +97,18 @@ fn query(params: &Params) -> Result<ListQuery, Problem> {
         limit,
         cursor: text("cursor")?,
     })
+}
+
+/// How many entries a page of a list may have.
+pub(super) fn page_limit(params: &Params) -> Result<usize, Problem> {
+    let limit = params
+        .parsed("limit", "a number")?
+        .unwrap_or(limits::LIST_DEFAULT);
+    if (1..=limits::LIST_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    let detail = format!("limit must be from 1 to {}", limits::LIST_MAX);
+    Err(bad("limit", "out_of_range", detail))
 }
 
 fn statuses(params: &Params) -> Result<Vec<Status>, Problem> {
@@ -145,13 +151,14 @@ fn order(params: &Params) -> Result<ListOrder, Problem> {
     }
 }
 
-fn next_link(params: &Params, cursor: &str) -> Option<HeaderValue> {
+/// Where the next page of a list is.
+pub(super) fn next_link(path: &str, params: &Params, cursor: &str) -> Option<HeaderValue> {
     let pairs: Vec<String> = params
         .without("cursor")
         .chain([("cursor", cursor)])
         .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
         .collect();
-    HeaderValue::from_str(&format!("</v1/actions?{}>; rel=\"next\"", pairs.join("&"))).ok()
+    HeaderValue::from_str(&format!("<{path}?{}>; rel=\"next\"", pairs.join("&"))).ok()
 }
 
 /// Everything but unreserved characters (RFC 3986) as percent escapes.

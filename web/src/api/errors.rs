@@ -12,7 +12,7 @@ use crate::problem::{Code, Current, FieldError, Problem};
 /// When to come back to something that is expected to pass soon.
 const SOON: Duration = Duration::from_secs(1);
 /// When to come back to something that takes a while.
-const LATER: Duration = Duration::from_secs(5);
+pub(super) const LATER: Duration = Duration::from_secs(5);
 /// When to come back to something that waits for a person.
 const PAUSED: Duration = Duration::from_secs(30);
 

@@ -20,6 +20,12 @@ pub(crate) fn request_key(
     what: &str,
     body: &CanonicalJson,
 ) -> Result<Option<RequestKey>, Problem> {
+    let fingerprint = Digest::of(format!("{what}\n{body}").as_bytes());
+    Ok(key(headers)?.map(|key| RequestKey { key, fingerprint }))
+}
+
+/// The key alone.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(NAME).iter();
     let Some(value) = values.next() else {
         return Ok(None);
@@ -31,15 +37,18 @@ pub(crate) fn request_key(
             "Idempotency-Key is there more than once",
         ));
     }
-    let key = value.to_str().ok().and_then(unquote).ok_or_else(|| {
-        bad(
-            "Idempotency-Key",
-            "malformed",
-            "Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID",
-        )
-    })?;
-    let fingerprint = Digest::of(format!("{what}\n{body}").as_bytes());
-    Ok(Some(RequestKey { key, fingerprint }))
+    value
+        .to_str()
+        .ok()
+        .and_then(unquote)
+        .map(Some)
+        .ok_or_else(|| {
+            bad(
+                "Idempotency-Key",
+                "malformed",
+                "Idempotency-Key must be 1 to 255 printable ASCII characters, for example a UUID",
+            )
+        })
 }
 
 fn unquote(text: &str) -> Option<String> {

@@ -13,6 +13,9 @@ mod params;
 mod pause;
 mod people;
 mod receipt;
+mod run_acts;
+mod run_errors;
+mod runs;
 mod sessions;
 mod stream;
 mod tools;
@@ -36,6 +39,7 @@ use crate::state::AppState;
 
 pub(crate) use body::Body;
 pub(crate) use params::Params;
+pub(crate) use runs::in_log;
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -51,6 +55,7 @@ pub(crate) use params::Params;
         (name = "actions", description = "Proposed calls, and what has become of them"),
         (name = "decisions", description = "What people do with actions"),
         (name = "work", description = "What services pull and carry out"),
+        (name = "runs", description = "Skill files and workflows that are carried out, step by step"),
         (name = "history", description = "The log, in order and live"),
         (name = "tools", description = "What can be called"),
         (name = "identity", description = "Sessions, people and keys"),
@@ -96,6 +101,12 @@ fn make() -> (Router<AppState>, OpenApi) {
         .routes(routes!(work::claim))
         .routes(routes!(work::heartbeat))
         .routes(routes!(work::complete))
+        .routes(routes!(runs::list, runs::start))
+        .routes(routes!(runs::show))
+        .routes(routes!(runs::receipt))
+        .routes(routes!(run_acts::history, run_acts::signal))
+        .routes(routes!(run_acts::cancel))
+        .routes(routes!(run_acts::resume))
         .routes(routes!(events::list))
         .routes(routes!(stream::stream))
         .routes(routes!(tools::list))

@@ -11,7 +11,8 @@ use crate::wire;
 
 /// List the tools
 ///
-/// Every tool of the tools file, with its class, its schema and the scopes that it asks for.
+/// Every tool of the tools file, with its class, its schema and the scopes that it asks for; and those
+/// that every run has (`built_in`), where this server has them.
 #[utoipa::path(
     get, path = "/v1/tools", tag = "tools", operation_id = "list_tools",
     security(("bearer" = [])),
@@ -40,6 +41,7 @@ pub(super) async fn list(
                 .as_ref()
                 .map(|schema| wire::Json::value(schema.source())),
             required_scopes: tool.required_scopes.clone(),
+            built_in: tool.is_built_in(),
         })
         .collect();
     Ok(AxumJson(wire::Tools { data }))

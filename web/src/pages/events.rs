@@ -5,6 +5,7 @@ use axum::extract::Query;
 use axum::response::Response;
 use holdpoint_engine::action::ActionId;
 use holdpoint_engine::engine::HistoryEntry;
+use holdpoint_engine::run::RunId;
 use holdpoint_engine::time::Timestamp;
 use serde::Deserialize;
 
@@ -29,8 +30,8 @@ struct LogRow {
     actor: Shown,
     kind: Shown,
     stream: Shown,
-    is_action: bool,
-    stream_id: String,
+    /// The page of what the stream belongs to.
+    page: Option<String>,
     short_hash: String,
     hash: String,
     prev: String,
@@ -39,7 +40,6 @@ struct LogRow {
 
 impl LogRow {
     fn new(entry: &HistoryEntry, now: Timestamp) -> Self {
-        let action = action_of(&entry.stream);
         Self {
             position: entry.position,
             before: entry.position.saturating_sub(1),
@@ -47,8 +47,7 @@ impl LogRow {
             actor: Shown::line(&entry.actor),
             kind: Shown::line(&entry.kind),
             stream: Shown::line(&entry.stream),
-            is_action: action.is_some(),
-            stream_id: action.map(|id| id.to_string()).unwrap_or_default(),
+            page: page_of(&entry.stream),
             short_hash: entry.hash.chars().take(12).collect(),
             hash: entry.hash.clone(),
             prev: entry.prev.clone(),
@@ -57,10 +56,16 @@ impl LogRow {
     }
 }
 
-/// The action that a stream belongs to: its name is `action/` and the digits of the id.
-fn action_of(stream: &str) -> Option<ActionId> {
+/// Where the action or the run is that a stream belongs to, after the first slash: the name of the
+/// stream is `action/` or `run/`, and the digits of the id.
+fn page_of(stream: &str) -> Option<String> {
+    if let Some(digits) = stream.strip_prefix("run/") {
+        let id: RunId = format!("run_{digits}").parse().ok()?;
+        return Some(format!("runs/{id}"));
+    }
     let digits = stream.strip_prefix("action/")?;
-    format!("act_{digits}").parse().ok()
+    let id: ActionId = format!("act_{digits}").parse().ok()?;
+    Some(format!("actions/{id}"))
 }
 
 #[derive(Template)]

@@ -171,7 +171,9 @@ pub(super) async fn get(
         is_filtered: !link.is_empty(),
         rows: found
             .iter()
-            .map(|it| ListRow::new(&it.action, now))
+            .map(|it| {
+                ListRow::new(&it.action, now).with_step(&visit.state.engine, person, &it.action)
+            })
             .collect(),
         query: link,
         is_later,

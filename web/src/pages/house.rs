@@ -10,6 +10,8 @@ use holdpoint_engine::engine::{
     ClaimWish, Engine, Options, Submission, Submitted, WebhookOptions, WorkOutcome,
 };
 use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret};
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, RunId, RunStatus};
+use holdpoint_engine::target::{LocalCall, Locals};
 use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_engine::webhook::SigningKey;
@@ -27,6 +29,7 @@ const TOOLS: &str = r#"{ "tools": { "issue_refund": {
     "summary": "Refund {amount_minor|money:currency} to order {order_id}",
     "idempotencyKey": "refund:{order_id}",
     "approval": { "required": 1, "groups": ["finance"], "hold": "1h" } },
+  "read_balance": { "safetyClass": "idempotent", "execute": { "local": "balance" } },
   "close_account": { "safetyClass": "irreversible", "summary": "Close account {id}" } } }"#;
 pub(super) const PASSWORD: &str = "correct horse battery";
 
@@ -101,34 +104,58 @@ impl Browser {
 }
 
 pub(super) struct House {
+    pub(super) log: Arc<MemoryLog>,
     pub(super) engine: Engine,
     pub(super) router: Router,
 }
 
 impl House {
     pub(super) async fn new() -> Self {
+        let house = Self::on(Arc::new(MemoryLog::new())).await;
+        house.people().await;
+        house
+    }
+
+    /// A house on a log that others lived on before.
+    pub(super) async fn on(log: Arc<MemoryLog>) -> Self {
         let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
-        let log = Arc::new(MemoryLog::new());
+        let locals = Locals::default().with("balance", |call: LocalCall| async move {
+            Ok(json!({ "balance": 5, "said": call.args["say"] }))
+        });
         let options = Options {
+            locals,
             webhooks: WebhookOptions {
                 key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
                 ..WebhookOptions::default()
             },
             ..Options::default()
         };
-        let engine = Engine::open(log, Arc::new(file.registry), options)
+        let engine = Engine::open(log.clone(), Arc::new(file.registry), options)
             .await
             .expect("an engine");
+        let router =
+            crate::server::router(AppState::new(engine.clone(), WebConfig::default(), None));
+        Self {
+            log,
+            engine,
+            router,
+        }
+    }
+
+    async fn people(&self) {
+        let engine = &self.engine;
         for (name, groups) in [
             ("ada", vec!["finance"]),
             ("bob", vec!["finance"]),
             ("olga", vec![]),
             ("oscar", vec![]),
             ("root", vec![]),
+            ("rita", vec![]),
         ] {
             let role = match name {
                 "oscar" => Role::Operator,
                 "root" => Role::Admin,
+                "rita" => Role::Requester,
                 _ => Role::Approver,
             };
             let new = NewPerson {
@@ -145,9 +172,45 @@ impl House {
                 .await
                 .expect("a person");
         }
-        let router =
-            crate::server::router(AppState::new(engine.clone(), WebConfig::default(), None));
-        Self { engine, router }
+    }
+
+    /// A run that rita starts, once it stands so.
+    pub(super) async fn run(&self, text: &str, stage: bool, status: RunStatus) -> RunId {
+        let identity = self.engine.identity();
+        let rita = identity.person_by_email("rita@example.com").expect("rita");
+        let rita = identity.principal(&rita.id).expect("enabled");
+        let new = NewRun {
+            what: NewOrigin::Skill {
+                text: text.to_owned(),
+                inputs: Inputs::Values(Vec::new()),
+                ignore_manifest: false,
+            },
+            flags: Flags {
+                stage,
+                ..Flags::default()
+            },
+            unattended: true,
+            schedule: None,
+            continues: None,
+        };
+        let run = self.engine.start_run(&rita, new).await.expect("a run");
+        self.until(run.id, status).await;
+        run.id
+    }
+
+    /// Waits until a run stands so.
+    pub(super) async fn until(&self, id: RunId, status: RunStatus) {
+        let identity = self.engine.identity();
+        let ada = identity.person_by_email("ada@example.com").expect("ada");
+        let ada = identity.principal(&ada.id).expect("enabled");
+        let mut run = self.engine.run(&ada, id).expect("the run");
+        while run.status() != status {
+            let known = run.events;
+            let wait = std::time::Duration::from_secs(30);
+            let moved = self.engine.wait_run(&ada, id, known, wait).await;
+            run = moved.expect("the run");
+            assert_ne!(run.events, known, "it stays so: {run:?}");
+        }
     }
 
     pub(super) fn browser(&self) -> Browser {

@@ -8,6 +8,7 @@ use holdpoint_engine::time::Timestamp;
 
 use super::view::{StatusView, When, kind_badge};
 use crate::display::Shown;
+use crate::step_of::StepOf;
 
 /// How many actions one read of the store brings.
 const CHUNK: usize = 50;
@@ -34,6 +35,15 @@ pub(super) struct ListRow {
     pub(super) caller_kind: &'static str,
     pub(super) tool: Shown,
     pub(super) created: When,
+    pub(super) step: Option<StepNote>,
+}
+
+/// Which step of which run an action is.
+#[derive(Clone, Debug)]
+pub(super) struct StepNote {
+    pub(super) run: String,
+    pub(super) name: Shown,
+    pub(super) path: Shown,
 }
 
 impl ListRow {
@@ -72,7 +82,22 @@ impl ListRow {
             caller_kind: kind_badge(proposal.caller.kind),
             tool: Shown::line(&proposal.tool),
             created: When::new(action.created_at, now),
+            step: None,
         }
+    }
+
+    /// With the step that it is, where that is true and may be seen.
+    pub(super) fn with_step(mut self, engine: &Engine, by: &Principal, action: &Action) -> Self {
+        let said = StepOf::said_by(action);
+        self.step = said.and_then(|step| {
+            let run = step.run_of(engine, by, action.id)?;
+            Some(StepNote {
+                run: run.id.to_string(),
+                name: Shown::line(&run.name),
+                path: Shown::line(step.path.as_str()),
+            })
+        });
+        self
     }
 }
 

@@ -22,6 +22,7 @@ mod outcomes;
 mod outcomes_test;
 mod query;
 mod queue;
+mod runs;
 #[cfg(test)]
 mod samples;
 mod shell;
@@ -58,6 +59,11 @@ pub fn router() -> Router<AppState> {
         .route("/actions/{id}/withdraw", post(action::withdraw))
         .route("/actions/{id}/cancel", post(action::cancel))
         .route("/actions/{id}/settle", post(action::settle))
+        .route("/runs", get(runs::list))
+        .route("/runs/{id}", get(runs::get))
+        .route("/runs/{id}/receipt.json", get(runs::receipt))
+        .route("/runs/{id}/cancel", post(runs::cancel))
+        .route("/runs/{id}/resume", post(runs::resume))
         .route("/history", get(history::get))
         .route("/history/events", get(events::get))
         .route("/history/export.csv", get(export::csv))

@@ -251,7 +251,7 @@ pub(super) async fn get(
         is_filtered,
         rows: found
             .iter()
-            .map(|it| ListRow::new(&it.action, now))
+            .map(|it| ListRow::new(&it.action, now).with_step(engine, person, &it.action))
             .collect(),
         empty_title,
         empty_words,

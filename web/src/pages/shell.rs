@@ -31,7 +31,7 @@ pub(super) struct Shell {
     pub(super) title: String,
     /// Whether the page says that a form could not be taken.
     pub(super) has_errors: bool,
-    /// The section that is open: `queue`, `history`, `tools`, `outcomes`, `settings` or nothing.
+    /// The section that is open: `queue`, `runs`, `history`, `tools`, `outcomes`, `settings` or nothing.
     pub(super) section: &'static str,
     /// Who is signed in.
     pub(super) person: Option<Shown>,

@@ -20,6 +20,7 @@ struct ToolView {
     rules: Vec<Shown>,
     digest: String,
     query: String,
+    is_built_in: bool,
 }
 
 impl ToolView {
@@ -32,6 +33,7 @@ impl ToolView {
             rules: rules(tool).iter().map(|rule| Shown::line(rule)).collect(),
             digest: tool.digest.to_string(),
             query: query::pair("tool", &tool.name),
+            is_built_in: tool.is_built_in(),
         }
     }
 }
@@ -95,15 +97,18 @@ fn rules(tool: &Tool) -> Vec<String> {
 struct ToolsPage {
     shell: Shell,
     tools: Vec<ToolView>,
+    has_built_in: bool,
 }
 
 /// `GET /tools`.
 pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
     visit.person()?;
     let tools = visit.state.engine.registry().iter();
+    let tools: Vec<_> = tools.map(|tool| ToolView::new(tool)).collect();
     let template = ToolsPage {
         shell: visit.shell("Tools").section("tools"),
-        tools: tools.map(|tool| ToolView::new(tool)).collect(),
+        has_built_in: tools.iter().any(|tool| tool.is_built_in),
+        tools,
     };
     page(&visit, &template)
 }

@@ -114,6 +114,16 @@ codes! {
         "The member errors names each place. The tool's schema is in GET /v1/tools.";
     InvalidRequest, "invalid_request", UNPROCESSABLE_ENTITY, "The request does not fit",
         "The body is JSON, but a member is missing, unknown, of the wrong type or out of bounds. The member errors names each place.";
+    BadSkill, "bad_skill", UNPROCESSABLE_ENTITY, "The skill file cannot be read",
+        "The member errors lists every mistake of the file with its line and column, and what is valid there. holdpoint skill check FILE says the same.";
+    BadInputs, "bad_inputs", UNPROCESSABLE_ENTITY, "The inputs are not those of the skill file",
+        "The member errors names each input that is unknown, missing or of another type than the file declares.";
+    BadTools, "bad_tools", UNPROCESSABLE_ENTITY, "The tools are not those of the skill file",
+        "A step calls a tool that this server does not have, or a tool differs from the one that the file was made with. With ignore_manifest, differences from the manifest are let pass; a missing tool never is.";
+    RunOver, "run_over", CONFLICT, "The run is over",
+        "Nothing can happen to it any more, unless it is resumed. Read it to see how it ended.";
+    NotResumable, "not_resumable", CONFLICT, "The run does not go on",
+        "It has passed, goes on as another run, or is code that has ended. The detail says which. Start a new run.";
     ReasonRequired, "reason_required", UNPROCESSABLE_ENTITY, "A reason is required",
         "A rejection and a settlement need a reason, in words.";
     PreconditionFailed, "precondition_failed", UNPROCESSABLE_ENTITY, "A precondition of the tool does not hold",

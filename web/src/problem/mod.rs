@@ -64,6 +64,15 @@ pub struct FieldError {
     pub code: String,
     /// The mistake, in words.
     pub detail: String,
+    /// The line of the skill file, from 1, where it is one of a skill file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The column of the skill file, in characters from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What is valid there, or what to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
 
 impl FieldError {
@@ -73,6 +82,9 @@ impl FieldError {
             pointer: pointer.into(),
             code: code.into(),
             detail: detail.into(),
+            line: None,
+            column: None,
+            help: None,
         }
     }
 }

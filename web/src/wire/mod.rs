@@ -9,6 +9,8 @@ mod convert;
 mod history;
 mod operations;
 mod people;
+mod run_receipt;
+mod runs;
 mod webhooks;
 mod work;
 
@@ -31,6 +33,10 @@ pub use people::{
     Key, KeyCreated, Keys, NewKey, NewPassword, NewPerson, People, Person, PersonChange, Session,
     SignIn, Tool, Tools,
 };
+pub use run_receipt::{
+    RunAssert, RunReceipt, RunSkill, RunStep, RunTotals, RunWithheld, RunWorkflow,
+};
+pub use runs::{INTERRUPTED, NewRun, Run, RunFlags, RunResumption, RunSignal, RunSummary, Runs};
 pub use webhooks::{
     NewWebhookEndpoint, WebhookAttempt, WebhookDeliveries, WebhookDelivery, WebhookDisabled,
     WebhookEnabling, WebhookEndpoint, WebhookEndpointChange, WebhookEndpoints, WebhookRotation,

@@ -243,6 +243,9 @@ pub struct Tool {
     pub input: Option<Json>,
     /// The scopes that a caller needs, all of them.
     pub required_scopes: BTreeSet<String>,
+    /// Whether it is one that every run has, and that nobody calls outside of runs.
+    #[serde(default)]
+    pub built_in: bool,
 }
 
 /// All tools.

@@ -8,6 +8,7 @@ mod lists;
 mod matrix;
 mod openapi;
 mod problems;
+mod runs;
 mod serving;
 mod stream;
 mod webhooks;

@@ -76,6 +76,46 @@ const ROWS: &[(&str, &str, [u16; 9])] = &[
     ),
     (
         "GET",
+        "/v1/runs",
+        [401, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/runs",
+        [401, 201, 201, 403, 403, 403, 403, 403, 403],
+    ),
+    (
+        "GET",
+        "/v1/runs/{id}",
+        [401, 200, 200, 404, 404, 200, 200, 200, 200],
+    ),
+    (
+        "GET",
+        "/v1/runs/{id}/receipt",
+        [401, 200, 200, 404, 404, 200, 200, 200, 200],
+    ),
+    (
+        "GET",
+        "/v1/runs/{id}/events",
+        [401, 200, 200, 404, 404, 200, 200, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/runs/{id}/events",
+        [401, 200, 200, 404, 404, 403, 403, 200, 403],
+    ),
+    (
+        "POST",
+        "/v1/runs/{id}/cancel",
+        [401, 200, 200, 404, 404, 403, 403, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/runs/{id}/resume",
+        [401, 200, 200, 404, 404, 403, 403, 200, 403],
+    ),
+    (
+        "GET",
         "/v1/events",
         [401, 403, 403, 403, 403, 200, 200, 200, 200],
     ),
@@ -248,6 +288,10 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
         ("POST", "/v1/work/{attempt}/complete") => {
             Some(json!({"epoch": 1, "outcome": "succeeded", "result": {}}))
         }
+        ("POST", "/v1/runs") => Some(json!({"skill": world.skill(), "stage": true})),
+        ("POST", "/v1/runs/{id}/events") => Some(json!({"name": "paid", "data": {"n": n}})),
+        ("POST", "/v1/runs/{id}/cancel") => Some(json!({})),
+        ("POST", "/v1/runs/{id}/resume") => Some(json!({"stage": true})),
         ("POST", "/v1/people") => Some(json!({"email": format!("n{n}@example.com"), "name": "N"})),
         ("PATCH", "/v1/people/{id}" | "/v1/webhook-endpoints/{id}") => {
             Some(json!({"name": format!("N{n}")}))
@@ -293,6 +337,10 @@ async fn i18_everybody_may_do_what_the_table_says_and_nothing_else() {
                 }
                 (route, Some((_, message))) => route.replace("{id}", &message.to_string()),
                 (route, None) => match route {
+                    route if route.starts_with("/v1/runs/{id}") => {
+                        let run = world.run().await;
+                        route.replace("{id}", run["id"].as_str().expect("an id"))
+                    }
                     route if route.starts_with("/v1/actions/{id}") => {
                         route.replace("/v1/actions/{id}", &path(&action))
                     }

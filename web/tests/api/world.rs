@@ -81,7 +81,9 @@ impl World {
             .with("refund", |call: LocalCall| async move {
                 Ok(json!({"args": call.args}))
             })
-            .with("lookup", |_| async { Ok(json!({"balance": 5})) })
+            .with("lookup", |call: LocalCall| async move {
+                Ok(json!({"balance": 5, "said": call.args["say"]}))
+            })
             .with("hang", |_| std::future::pending())
             .with("lose", |_| async {
                 Err(LocalError::Unknown("the answer was lost".into()))
@@ -117,7 +119,7 @@ impl World {
             world.person(name, role).await;
         }
         let grants: &[&str] = &["grants:write", "webhooks:write"];
-        let works: &[&str] = &["grants:write", "webhooks:write", "work:*"];
+        let works: &[&str] = &["grants:write", "webhooks:write", "work:*", "runs"];
         for (name, kind, owner, scopes) in [
             ("service", PrincipalKind::Service, "owner", works),
             ("agent", PrincipalKind::Agent, "admin", grants),
@@ -234,6 +236,49 @@ impl World {
     pub(crate) fn refund(&self) -> Value {
         let order = self.orders.fetch_add(1, Ordering::Relaxed);
         json!({"tool": "issue_refund", "args": {"order_id": format!("o{order}")}})
+    }
+
+    /// A skill file that reads and then pays, of an order that nobody has named yet.
+    pub(crate) fn skill(&self) -> String {
+        let order = self.orders.fetch_add(1, Ordering::Relaxed);
+        format!(
+            r#"---
+name: pay-back
+description: Pay the balance back
+inputs: {{"why": {{"type": "string", "default": "late"}}, "token": {{"secret": true}}}}
+---
+
+### Step 1 — Look the balance up
+- intent: Know how much it is
+- action: lookup {{"say": "{{{{why}}}}"}}
+- assert: json.balance is number
+- bind: balance = json.balance
+
+### Step 2 — Pay it back
+- intent: The customer waited for too long
+- action: issue_refund {{"order_id": "o{order}", "amount": "{{{{balance}}}}"}}
+"#
+        )
+    }
+
+    /// A run of the service that waits for people.
+    pub(crate) async fn run(&self) -> Value {
+        let body = json!({"skill": self.skill(), "stage": true});
+        let answer = self.post("service", "/v1/runs", &body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        self.run_until(answer.json(), "waiting").await
+    }
+
+    /// A run, once it has the status.
+    pub(crate) async fn run_until(&self, mut run: Value, status: &str) -> Value {
+        let id = run["id"].as_str().expect("an id").to_owned();
+        while run["status"] != status {
+            let path = format!("/v1/runs/{id}?wait=10s&after={}", run["events"]);
+            let next = self.get("service", &path).await.json();
+            assert_ne!(next["events"], run["events"], "it stays so: {next}");
+            run = next;
+        }
+        run
     }
 
     /// A staged action of the service.

@@ -5,7 +5,7 @@
 //! (invariant I21).
 
 mod bounds;
-mod claims;
+pub(super) mod claims;
 mod draft;
 
 use serde_json::Value;

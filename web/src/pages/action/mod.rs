@@ -3,6 +3,7 @@
 mod act;
 mod answer;
 mod messages;
+mod of_run;
 mod parts;
 mod standing;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use super::view::{Names, join};
 use crate::wire;
 
 pub(super) use act::{cancel, settle, withdraw};
+use of_run::OfRun;
 pub(super) use standing::{is_requester, list, may_vote};
 use view::{ActionPage, FormState, Source};
 pub(super) use vote::{approve, reject};
@@ -93,8 +95,9 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
         person,
         now,
         json: raw_json(action, &history),
+        of_run: OfRun::of(&visit.state.engine, person, action),
     };
-    let mut response = page(visit, &ActionPage::new(shell, form, &source))?;
+    let mut response = page(visit, &ActionPage::new(shell, form, source))?;
     *response.status_mut() = status;
     Ok(response)
 }

@@ -28,9 +28,10 @@ fn render(action: &Action, events: Vec<Event>, person: &Principal, form: FormSta
         now: NOW,
         amounts: &BTreeMap::from([("amount_minor".to_owned(), "48.00 EUR".to_owned())]),
         json: raw_json(action, &history),
+        of_run: None,
     };
     let shell = Shell::of(person, "t".repeat(64), "Title".into());
-    let page = ActionPage::new(shell, form, &source);
+    let page = ActionPage::new(shell, form, source);
     page.render().expect("a template in memory")
 }
 

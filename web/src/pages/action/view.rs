@@ -9,6 +9,7 @@ use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::identity::Principal;
 use holdpoint_engine::time::Timestamp;
 
+use super::of_run::OfRun;
 use super::parts::{
     AttemptView, EventView, NeedView, RequestView, SnapshotView, VoteView, attempts, event_view,
     fail_rows, need_view, request_view, snapshot_view, status_note,
@@ -79,6 +80,7 @@ pub(in crate::pages) struct ActionPage {
     timeline: Vec<EventView>,
     is_whole: bool,
     raw: Shown,
+    of_run: Option<OfRun>,
 }
 
 /// What a form brought back.
@@ -120,6 +122,8 @@ pub(in crate::pages) struct Source<'a> {
     pub(in crate::pages) amounts: &'a BTreeMap<String, String>,
     /// The action as programs see it.
     pub(in crate::pages) json: String,
+    /// The run that it is a step of.
+    pub(in crate::pages) of_run: Option<OfRun>,
 }
 
 /// Whether the arguments or the body are too long to be taken in at a glance, so that a voter must
@@ -135,7 +139,7 @@ impl ActionPage {
         clippy::too_many_lines,
         reason = "one line for each thing that the page shows"
     )]
-    pub(in crate::pages) fn new(shell: Shell, form: FormState, source: &Source<'_>) -> Self {
+    pub(in crate::pages) fn new(shell: Shell, form: FormState, source: Source<'_>) -> Self {
         let (action, names, now) = (source.action, source.names, source.now);
         let proposal = &action.proposal;
         let mine = standing(action, source.person, names, now);
@@ -263,6 +267,7 @@ impl ActionPage {
                 .map(|entry| event_view(entry, names, now))
                 .collect(),
             raw: Shown::block(&source.json),
+            of_run: source.of_run,
             shell,
         }
     }

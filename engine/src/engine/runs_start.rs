@@ -1,0 +1,202 @@
+//! Starting runs, each request once.
+
+use std::sync::Arc;
+
+use holdpoint_storage::Claim;
+use serde_json::{Value, json};
+
+use super::Engine;
+use super::submit::claims::claim_key;
+use crate::canon::{CanonicalJson, Digest};
+use crate::identity::{LOCAL, Principal, Role};
+use crate::limits::RUNS_CARRIED_MAX;
+use crate::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
+use crate::skill::Skill;
+
+use super::runs::{SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES};
+
+/// A claim that this program did not write.
+#[derive(Debug, thiserror::Error)]
+#[error("the value of a claim is damaged")]
+struct DamagedClaim;
+
+impl Engine {
+    /// Starts a run: durable before this answers, and before its first step.
+    ///
+    /// Needs the role of requester, or a key with the scopes that [`SCOPE_RUNS`] and the others name.
+    pub async fn start_run(&self, by: &Principal, new: NewRun) -> Result<Arc<Run>, RunError> {
+        let (run, _) = self.start_run_once(by, new, None).await?;
+        Ok(run)
+    }
+
+    /// The same, at most once for a key that the client chose, 1 to 255 printable ASCII characters. The
+    /// same request under the same key is answered with the first run, and true; another one is refused.
+    /// The keys are those of submissions too, each principal's own. The values of secret inputs are not
+    /// compared: not even a digest of them is stored.
+    pub async fn start_run_once(
+        &self,
+        by: &Principal,
+        new: NewRun,
+        key: Option<&str>,
+    ) -> Result<(Arc<Run>, bool), RunError> {
+        may_start(by, new.flags)?;
+        let store = &self.inner.store;
+        let stopped = |error| RunError::Unavailable(Box::new(error));
+        store.stop.may_begin().map_err(stopped)?;
+        let key = key.map(|key| (claim_key("rk/", &by.id, key), fingerprint(&new)));
+        if let Some((key, fingerprint)) = &key {
+            let held = self.log().claim(key);
+            let held = held.map_err(|error| RunError::Unavailable(Box::new(error)))?;
+            if let Some(holder) = held {
+                return self.replay_run(by, &holder, *fingerprint);
+            }
+        }
+        self.check_room_for_run()?;
+        let (start, secrets) = prepare(self, by, new)?;
+        let at = store.time.now();
+        let mut random = [0; 10];
+        let filled = self.inner.entropy.fill(&mut random);
+        filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
+        let id = RunId::new(at, random);
+        let claim = key.as_ref().map(|(key, fingerprint)| Claim {
+            key: key.clone(),
+            value: [fingerprint.0.as_slice(), id.as_bytes()].concat(),
+        });
+        let runs = &self.inner.runs;
+        let started = runs.start_claiming(id, &by.id, start, claim).await?;
+        match (started, key) {
+            (Ok(live), _) => {
+                let run = live.run();
+                self.drive(live, secrets);
+                Ok((run, false))
+            }
+            // Somebody was first in the meantime.
+            (Err(holder), Some((_, fingerprint))) => self.replay_run(by, &holder, fingerprint),
+            (Err(_), None) => Err(RunError::Unavailable(Box::new(DamagedClaim))),
+        }
+    }
+
+    /// The same under an id that was chosen before: a run that is there already is answered as it is.
+    pub(crate) async fn start_run_as(
+        &self,
+        by: &Principal,
+        new: NewRun,
+        id: RunId,
+    ) -> Result<Arc<Run>, RunError> {
+        may_start(by, new.flags)?;
+        let stopped = |error| RunError::Unavailable(Box::new(error));
+        self.inner.store.stop.may_begin().map_err(stopped)?;
+        match self.inner.runs.open(id) {
+            Ok(live) => return Ok(live.run()),
+            Err(RunError::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+        self.check_room_for_run()?;
+        let (start, secrets) = prepare(self, by, new)?;
+        let live = self.inner.runs.start(id, &by.id, start).await?;
+        let run = live.run();
+        self.drive(live, secrets);
+        Ok(run)
+    }
+
+    /// Answers with the run that holds a key, or says that the key stands for something else.
+    fn replay_run(
+        &self,
+        by: &Principal,
+        holder: &[u8],
+        fingerprint: Digest,
+    ) -> Result<(Arc<Run>, bool), RunError> {
+        let parts = holder.split_at_checked(32);
+        let id = parts.and_then(|(_, id)| Some(RunId::from_bytes(id.try_into().ok()?)));
+        let (Some((digest, _)), Some(id)) = (parts, id) else {
+            return Err(RunError::Unavailable(Box::new(DamagedClaim)));
+        };
+        let first = self.run(by, id);
+        if digest != fingerprint.0 {
+            // An action may hold it as well; then there is no such run.
+            let first = first.ok().map(|run| run.id);
+            return Err(RunError::KeyReused { first });
+        }
+        Ok((first?, true))
+    }
+
+    /// Fails where so many runs are carried on that there is no room for another one (invariant I21).
+    pub(super) fn check_room_for_run(&self) -> Result<(), RunError> {
+        if RUNS_CARRIED_MAX <= self.inner.drivers.len() {
+            return Err(RunError::Overloaded);
+        }
+        Ok(())
+    }
+}
+
+/// Over everything that is asked for, but for the values of secret inputs.
+fn fingerprint(new: &NewRun) -> Digest {
+    let what = match &new.what {
+        NewOrigin::Skill {
+            text,
+            inputs,
+            ignore_manifest,
+        } => {
+            // A file that cannot be read starts nothing.
+            let skill = Skill::parse(text).ok();
+            let is_secret = |name: &str| {
+                let input = skill.as_ref().and_then(|skill| skill.inputs.get(name));
+                input.is_some_and(|input| input.secret)
+            };
+            let of = |name: &String, value: &Value| {
+                let value = if is_secret(name) {
+                    Value::Null
+                } else {
+                    value.clone()
+                };
+                json!([name, value])
+            };
+            let inputs: Vec<Value> = match inputs {
+                Inputs::Texts(texts) => texts
+                    .iter()
+                    .map(|(name, text)| of(name, &Value::from(text.as_str())))
+                    .collect(),
+                Inputs::Values(values) => {
+                    values.iter().map(|(name, value)| of(name, value)).collect()
+                }
+            };
+            json!({ "skill": text, "inputs": inputs, "ignore_manifest": ignore_manifest })
+        }
+        NewOrigin::Code {
+            name,
+            version,
+            input,
+        } => json!({ "workflow": name, "version": version, "input": input }),
+    };
+    let Flags {
+        allow_writes,
+        yes,
+        stage,
+    } = new.flags;
+    let all = json!({
+        "what": what, "flags": [allow_writes, yes, stage], "unattended": new.unattended,
+        "schedule": new.schedule, "continues": new.continues.map(|run| run.to_string()),
+    });
+    Digest::of(format!("run\n{}", CanonicalJson::of(&all)).as_bytes())
+}
+
+/// What a run is allowed is not more than whoever starts it is allowed.
+pub(super) fn may_start(by: &Principal, flags: Flags) -> Result<(), RunError> {
+    if by.id == LOCAL || by.has(Role::Requester) {
+        return Ok(());
+    }
+    let needed = [
+        (true, SCOPE_RUNS),
+        (flags.allow_writes || flags.yes, SCOPE_RUNS_WRITES),
+        (flags.yes, SCOPE_RUNS_DESTRUCTIVE),
+    ];
+    let missing = needed
+        .into_iter()
+        .find(|(is_needed, scope)| *is_needed && !by.scopes.contains(*scope));
+    match missing {
+        None => Ok(()),
+        Some((_, scope)) => Err(RunError::Forbidden(format!(
+            "this needs the role requester, or a key with the scope {scope}"
+        ))),
+    }
+}

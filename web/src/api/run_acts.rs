@@ -1,0 +1,133 @@
+//! What is done with a run: its history, events that it is sent, the end, and going on.
+
+use axum::Json as AxumJson;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use holdpoint_engine::engine::Resumption;
+use holdpoint_engine::run::Flags;
+use serde_json::Value;
+
+use super::actions::limit;
+use super::body::OptionalBody;
+use super::runs::{answer, run_id};
+use super::{Body, Params};
+use crate::auth::Caller;
+use crate::problem::{Problem, ProblemBody};
+use crate::state::AppState;
+use crate::wire;
+
+/// The history of a run
+///
+/// Its events, in order, after `after`.
+#[utoipa::path(
+    get, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "get_run_events",
+    security(("bearer" = [])),
+    params(
+        ("id" = String, Path, description = "`run_…`"),
+        ("after" = Option<u64>, Query, description = "The version of the last event that is known already"),
+        ("limit" = Option<usize>, Query, description = "At most this many, 1 to 1,000; 200 where it is left out"),
+    ),
+    responses(
+        (status = 200, description = "The events", body = wire::Events),
+        (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn history(
+    State(state): State<AppState>,
+    Caller(by): Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<AxumJson<wire::Events>, Problem> {
+    params.only(&["after", "limit"], false)?;
+    let id = run_id(&id)?;
+    let after = params.parsed("after", "a version")?.unwrap_or(0);
+    let limit = limit(&params)?;
+    let entries = state.engine.run_history(&by, id, after, limit)?;
+    let next_after = entries.last().map_or(after, |entry| entry.version);
+    let data = entries.iter().map(Into::into).collect();
+    Ok(AxumJson(wire::Events { data, next_after }))
+}
+
+/// Send a run an event
+///
+/// Its code may be waiting for one of that name, or will later; each is taken once, in order. By
+/// whoever started the run, an operator, or a key with the scope `runs` that may see it.
+#[utoipa::path(
+    post, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "send_run_event",
+    security(("bearer" = [])),
+    params(("id" = String, Path, description = "`run_…`")),
+    request_body = wire::RunSignal,
+    responses(
+        (status = 200, description = "The run has it, durably", body = wire::Run),
+        (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn signal(
+    State(state): State<AppState>,
+    Caller(by): Caller,
+    Path(id): Path<String>,
+    body: Body<wire::RunSignal>,
+) -> Result<Response, Problem> {
+    let id = run_id(&id)?;
+    let data = body.json.get("data").unwrap_or(&Value::Null);
+    let sent = state.engine.signal_run(&by, id, &body.value.name, data);
+    answer(&state, &*sent.await?)
+}
+
+/// Call a run off
+///
+/// The step that is under way is taken back where that is still possible, and nothing more is begun. By
+/// whoever started it, an operator or an administrator.
+#[utoipa::path(
+    post, path = "/v1/runs/{id}/cancel", tag = "runs", operation_id = "cancel_run",
+    security(("bearer" = [])),
+    params(("id" = String, Path, description = "`run_…`")),
+    request_body = Option<wire::Reason>,
+    responses(
+        (status = 200, description = "The run as it is now; it ends in a moment", body = wire::Run),
+        (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn cancel(
+    State(state): State<AppState>,
+    Caller(by): Caller,
+    Path(id): Path<String>,
+    OptionalBody(body): OptionalBody<wire::Reason>,
+) -> Result<Response, Problem> {
+    let id = run_id(&id)?;
+    let run = state.engine.cancel_run(&by, id, body.reason).await?;
+    answer(&state, &run)
+}
+
+/// Go on with a run
+///
+/// One that was interrupted, or that did not pass, from the step that did not; what passed is not made
+/// again. By whoever started it, with what they may allow, or by an operator with the flags that it has.
+#[utoipa::path(
+    post, path = "/v1/runs/{id}/resume", tag = "runs", operation_id = "resume_run",
+    security(("bearer" = [])),
+    params(("id" = String, Path, description = "`run_…`")),
+    request_body = Option<wire::RunResumption>,
+    responses(
+        (status = 200, description = "The run as it is now", body = wire::Run),
+        (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn resume(
+    State(state): State<AppState>,
+    Caller(by): Caller,
+    Path(id): Path<String>,
+    OptionalBody(body): OptionalBody<wire::RunResumption>,
+) -> Result<Response, Problem> {
+    let id = run_id(&id)?;
+    let how = Resumption {
+        flags: Flags {
+            allow_writes: body.allow_writes,
+            yes: body.yes,
+            stage: body.stage,
+        },
+        secrets: body.secrets.into_iter().collect(),
+    };
+    let run = state.engine.resume_run(&by, id, how).await?;
+    answer(&state, &run)
+}

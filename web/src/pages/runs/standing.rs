@@ -1,0 +1,101 @@
+//! What somebody may do with a run.
+
+use holdpoint_engine::engine::SCOPE_RUNS;
+use holdpoint_engine::identity::{Principal, Role};
+use holdpoint_engine::run::{Flags, Run, RunStatus};
+
+use crate::display::Shown;
+
+/// A flag as a checkbox.
+pub(super) struct FlagView {
+    pub(super) name: &'static str,
+    pub(super) words: &'static str,
+    pub(super) means: &'static str,
+    pub(super) is_on: bool,
+}
+
+/// What a person may do with a run now. The engine decides again when a form comes.
+pub(super) struct Standing {
+    pub(super) may_cancel: bool,
+    pub(super) may_resume: bool,
+    /// The flags to choose from; empty where only those that it has may be given again.
+    pub(super) flags: Vec<FlagView>,
+    /// The flags that it has, by name.
+    pub(super) kept: Vec<&'static str>,
+    /// Secret inputs that must be given again.
+    pub(super) secrets: Vec<(String, Shown)>,
+}
+
+impl Standing {
+    pub(super) fn new(run: &Run, person: &Principal, is_carried_on: bool) -> Self {
+        let caller = &run.start.caller;
+        let is_own = caller.id == person.id || caller.owner.as_ref() == Some(&person.id);
+        let is_operator = person.has(Role::Operator);
+        let may_start = person.has(Role::Requester) || person.scopes.contains(SCOPE_RUNS);
+        let chooses = is_own && may_start;
+        let may_resume = can_go_on(run, is_carried_on) && (chooses || (!is_own && is_operator));
+        let has_flags = may_resume && run.is_skill();
+        Self {
+            may_cancel: run.ended.is_none()
+                && run.cancel.is_none()
+                && (is_own || is_operator || person.has(Role::Admin)),
+            may_resume,
+            flags: if has_flags && chooses {
+                flags(run.flags)
+            } else {
+                Vec::new()
+            },
+            kept: if has_flags && !chooses {
+                let on = flags(run.flags).into_iter().filter(|flag| flag.is_on);
+                on.map(|flag| flag.name).collect()
+            } else {
+                Vec::new()
+            },
+            secrets: if may_resume {
+                let names = run.start.secrets.iter();
+                names
+                    .map(|name| (name.clone(), Shown::line(name)))
+                    .collect()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}
+
+/// Whether there is anything to go on with.
+fn can_go_on(run: &Run, is_carried_on: bool) -> bool {
+    match run.status() {
+        RunStatus::Running | RunStatus::Waiting => !is_carried_on,
+        RunStatus::Passed | RunStatus::Continued => false,
+        RunStatus::Diverged => true,
+        RunStatus::Failed
+        | RunStatus::Rejected
+        | RunStatus::Expired
+        | RunStatus::ReplanRequired
+        | RunStatus::Cancelled => run.is_skill(),
+    }
+}
+
+fn flags(now: Flags) -> Vec<FlagView> {
+    vec![
+        FlagView {
+            name: "allow_writes",
+            words: "Allow idempotent writes",
+            means: "Steps of which a repeat does no harm (create, update, set) are made. Destructive ones are not.",
+            is_on: now.allow_writes,
+        },
+        FlagView {
+            name: "yes",
+            words: "Allow destructive steps as well",
+            means: "Steps that send, pay, delete or run something are made, and idempotent writes too.",
+            is_on: now.yes,
+        },
+        FlagView {
+            name: "stage",
+            words: "Put what is not allowed before people",
+            means: "Such a step waits in the queue for approval, instead of being withheld.",
+            is_on: now.stage,
+        },
+    ]
+}
