@@ -111,6 +111,19 @@ fn the_core_has_no_clock_no_input_and_no_output() {
     ] {
         forbid(folder, &words, "the core is pure");
     }
+    for file in ["decide", "evolve", "event", "gate", "id", "state"] {
+        let path = root().join(format!("engine/src/run/{file}.rs"));
+        let text = fs::read_to_string(&path).expect("the file is text");
+        for (number, line) in code(&text) {
+            let mut words = words.iter().chain(&["_ =>"]);
+            let word = words.find(|word| line.contains(**word));
+            assert!(
+                word.is_none(),
+                "{}:{number}: the core is pure",
+                path.display()
+            );
+        }
+    }
     // It says how long a call may take, and measures no time.
     words[2] = "Instant";
     forbid("engine/src/skill", &words, "the text of a skill is pure");
@@ -122,6 +135,7 @@ fn the_core_names_every_case() {
         "engine/src/action",
         "engine/src/approval",
         "engine/src/skill",
+        "engine/src/run/code",
     ] {
         forbid(
             folder,

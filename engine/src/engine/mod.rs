@@ -7,7 +7,8 @@
 //!
 //! * `types`: what is taken and answered. `submit`, `act`, `work`: what changes actions. `pause`:
 //!   the switch that keeps calls from leaving. `query`, `events`: what reads them. `webhooks`: who is told
-//!   of them. `alone`: one request at a time for each key. `observe`: log lines and metrics.
+//!   of them. `runs`, `workflows`: runs. `alone`: one request at a time for each key. `observe`: log lines
+//!   and metrics.
 
 mod act;
 mod alone;
@@ -24,6 +25,7 @@ pub(crate) mod submit;
 mod types;
 mod webhooks;
 mod work;
+mod workflows;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

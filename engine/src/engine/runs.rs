@@ -13,7 +13,6 @@ use super::{Engine, Inner, LIST_MAX};
 use crate::canon::CanonicalJson;
 use crate::identity::{Principal, Role};
 use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
-use crate::run::code::Workflows;
 use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
 use crate::run::{Command, Flags, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive};
@@ -104,6 +103,7 @@ impl Engine {
         }
         self.check_room_for_run()?;
         let secrets = secrets_of(&run, &how.secrets)?;
+        self.has_code_of(&run)?;
         let live = self.inner.runs.open(id)?;
         let flags = how.flags;
         let command = Command::Resume { flags };
@@ -301,22 +301,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Random bytes.
-    pub(crate) fn random_bytes(&self) -> Result<[u8; 16], RunError> {
-        let mut bytes = [0; 16];
-        let filled = self.inner.entropy.fill(&mut bytes);
-        filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
-        Ok(bytes)
-    }
-
     /// Who helps with steps that fail.
     pub(crate) fn helper(&self) -> Option<Arc<dyn Helper>> {
         self.inner.helper.clone()
-    }
-
-    /// The functions that runs can carry out.
-    pub fn workflows(&self) -> &Workflows {
-        &self.inner.workflows
     }
 
     /// What executing needs.

@@ -6,7 +6,7 @@ use holdpoint_storage::Claim;
 use serde_json::{Value, json};
 
 use super::Engine;
-use super::submit::claims::claim_key;
+use super::alone::claim_key;
 use crate::canon::{CanonicalJson, Digest};
 use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::RUNS_CARRIED_MAX;

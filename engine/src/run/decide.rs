@@ -1,13 +1,18 @@
 //! What may happen to a run.
 
+use serde_json::Value;
+
 use super::event::{
     End, Event, Flags, Heal, Note, Start, StepCall, StepOutcome, StepReport, Waiting,
 };
 use super::id::StepPath;
 use super::state::{Run, What};
 use crate::action::ActionId;
-use crate::canon::CanonicalJson;
+use crate::canon::{CanonicalJson, pointer_push};
 use crate::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX};
+
+/// The longest arguments that a message shows, in characters.
+const WORDS_CHARS_MAX: usize = 1000;
 
 /// A wish.
 #[derive(Clone, Debug)]
@@ -115,7 +120,7 @@ pub enum RunRefusal {
     NotUnderWay(StepPath),
     /// Its history is full.
     #[error(
-        "the history of the run is full: a run has at most {RUN_EVENTS_MAX} events; code goes on with continue_as_new before that"
+        "the history of the run is full: it has {RUN_EVENTS_MAX} events; code goes on as a new run before that (Failure::ContinueAsNew)"
     )]
     Full,
     /// Too many events were sent to it.
@@ -148,7 +153,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
     let (is_over, is_full) = (run.ended.is_some(), RUN_EVENTS_MAX <= run.events);
     let event = match command {
         Command::Start(_) => return Err(RunRefusal::Start),
-        Command::Resume { flags } => return resume(run, flags),
+        Command::Resume { flags } => return resume(run, flags, is_full),
         Command::BeginStep { .. }
         | Command::SkipStep { .. }
         | Command::Wait { .. }
@@ -171,6 +176,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         } => match run.step(&path) {
             Some(step) if step.made().is_none() => return Ok(Vec::new()),
             Some(_) => return Err(differs(run, path, format!("to leave out {title:?}"))),
+            None if is_full => return Err(RunRefusal::Full),
             None => Event::StepSkipped {
                 path,
                 title,
@@ -179,6 +185,8 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         },
         Command::Wait { path, action, why } => match run.step(&path).and_then(|step| step.open()) {
             Some(made) if made.waiting == Some((action, why)) => return Ok(Vec::new()),
+            // Nothing hangs on it: the room that is left is for the ends.
+            Some(_) if is_full => return Ok(Vec::new()),
             Some(_) => Event::StepWaiting { path, action, why },
             None => return Err(RunRefusal::NotUnderWay(path)),
         },
@@ -186,24 +194,20 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
             Some(_) => Event::StepEnded { path, report },
             None => return Err(RunRefusal::NotUnderWay(path)),
         },
-        Command::Note { .. } | Command::Receive { .. } if is_full => return Err(RunRefusal::Full),
+        Command::Note { .. }
+        | Command::Receive { .. }
+        | Command::Signal { .. }
+        | Command::Heal { .. }
+            if is_full =>
+        {
+            return Err(RunRefusal::Full);
+        }
         Command::Note { path, note } => Event::Noted { path, note },
-        Command::Receive { path, name } => {
-            let index = run.received(&name);
-            if run.signals.get(&name).map_or(0, Vec::len) <= index {
-                return Ok(Vec::new());
-            }
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            let note = Note::Received { name, index };
-            Event::Noted { path, note }
+        Command::Receive { path, name } => return Ok(receive(run, path, name)),
+        Command::Signal { name, .. } if RUN_SIGNALS_MAX <= run.sent(&name) => {
+            return Err(RunRefusal::TooManySignals(name));
         }
-        Command::Signal { name, data } => {
-            let sent = run.signals.get(&name).map_or(0, Vec::len);
-            if is_full || RUN_SIGNALS_MAX <= sent {
-                return Err(RunRefusal::TooManySignals(name));
-            }
-            Event::Signalled { name, data }
-        }
+        Command::Signal { name, data } => Event::Signalled { name, data },
         Command::Heal { path, heal } => Event::Healed { path, heal },
         Command::Cancel { .. } if run.cancel.is_some() => return Ok(Vec::new()),
         Command::Cancel { reason } => Event::CancelRequested { reason },
@@ -220,6 +224,22 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
     Ok(vec![event])
 }
 
+/// The next event of the name that no other place has got; nothing where there is none, or where this
+/// place has its answer.
+fn receive(run: &Run, path: StepPath, name: String) -> Vec<Event> {
+    let index = run.received(&name);
+    let waits = match run.notes.get(&path).and_then(|notes| notes.last()) {
+        Some(Note::WaitFor { .. } | Note::Sleep { .. }) => true,
+        Some(Note::Now(_) | Note::Random(_) | Note::Received { .. } | Note::Woke) | None => false,
+    };
+    if !waits || run.sent(&name) <= index {
+        return Vec::new();
+    }
+    let index = u32::try_from(index).unwrap_or(u32::MAX);
+    let note = Note::Received { name, index };
+    vec![Event::Noted { path, note }]
+}
+
 fn begin(
     run: &Run,
     path: StepPath,
@@ -228,13 +248,13 @@ fn begin(
 ) -> Result<Vec<Event>, RunRefusal> {
     call.number = match run.step(&path).map(|step| &step.what) {
         None => 1,
-        Some(What::Skipped { .. }) => return Err(differs(run, path, words(&call))),
+        Some(What::Skipped { .. }) => return Err(is_another(run, path, &call)),
         Some(What::Made(made)) if made.again => made.call.number + 1,
         // The same call: the one that began there goes on.
         Some(What::Made(made)) if made.call.tool == call.tool && made.call.args == call.args => {
             return Ok(Vec::new());
         }
-        Some(What::Made(_)) => return Err(differs(run, path, words(&call))),
+        Some(What::Made(_)) => return Err(is_another(run, path, &call)),
     };
     if is_full {
         return Err(RunRefusal::Full);
@@ -242,9 +262,10 @@ fn begin(
     Ok(vec![Event::StepStarted { path, call }])
 }
 
-fn resume(run: &Run, flags: Flags) -> Result<Vec<Event>, RunRefusal> {
+fn resume(run: &Run, flags: Flags, is_full: bool) -> Result<Vec<Event>, RunRefusal> {
     match run.ended.as_ref().map(|ended| &ended.end) {
         None if run.flags == flags => Ok(Vec::new()),
+        None | Some(_) if is_full => Err(RunRefusal::Full),
         None => Ok(vec![Event::Resumed { flags }]),
         Some(End::Passed) => Err(RunRefusal::NotResumable("the run has passed")),
         Some(End::Continued(_)) => Err(RunRefusal::NotResumable(
@@ -258,17 +279,50 @@ fn resume(run: &Run, flags: Flags) -> Result<Vec<Event>, RunRefusal> {
     }
 }
 
-fn words(call: &StepCall) -> String {
-    format!("{} with {}", call.tool, call.args)
+/// A call in words, for people who compare it with another one.
+pub(super) fn words_of(tool: &str, args: &CanonicalJson) -> String {
+    let mut chars = args.as_str().chars();
+    let shown: String = chars.by_ref().take(WORDS_CHARS_MAX).collect();
+    match chars.count() {
+        0 => format!("{tool} with {shown}"),
+        more => format!("{tool} with {shown}… ({more} more characters)"),
+    }
 }
 
 fn differs(run: &Run, path: StepPath, is: String) -> RunRefusal {
     let was = match run.step(&path).map(|step| &step.what) {
-        Some(What::Made(made)) => words(&made.call),
+        Some(What::Made(made)) => words_of(&made.call.tool, &made.call.args),
         Some(What::Skipped { title, .. }) => format!("{title:?}, left out"),
         None => "nothing".to_owned(),
     };
     RunRefusal::Diverged(Box::new(Divergence { path, was, is }))
+}
+
+/// Another call than the one that the history has.
+fn is_another(run: &Run, path: StepPath, call: &StepCall) -> RunRefusal {
+    let mut is = words_of(&call.tool, &call.args);
+    let made = run.step(&path).and_then(|step| step.made());
+    if let Some(made) = made.filter(|made| made.call.tool == call.tool)
+        && let Some(place) = first_difference(&made.call.args.value(), &call.args.value())
+    {
+        is = format!("{is}; they differ at {place}");
+    }
+    differs(run, path, is)
+}
+
+/// The JSON Pointer of the first value that is not the same; none where that is the whole.
+fn first_difference(was: &Value, is: &Value) -> Option<String> {
+    let (Value::Object(was), Value::Object(is)) = (was, is) else {
+        return None;
+    };
+    let mut keys = was.keys().chain(is.keys());
+    let key = keys.find(|key| was.get(*key) != is.get(*key))?;
+    let place = pointer_push("", key);
+    let inner = was
+        .get(key)
+        .zip(is.get(key))
+        .and_then(|(was, is)| first_difference(was, is));
+    Some(place + &inner.unwrap_or_default())
 }
 
 impl StepOutcome {

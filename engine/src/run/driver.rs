@@ -16,6 +16,9 @@ use crate::identity::{LOCAL, Principal};
 use crate::scheduler::ENGINE;
 use crate::skill::Secrets;
 
+/// The longest words at the end of a run, in characters.
+const MESSAGE_CHARS_MAX: usize = 4000;
+
 /// Carries on one run.
 #[derive(Clone)]
 pub(crate) struct Driver {
@@ -98,6 +101,7 @@ impl Driver {
         output: CanonicalJson,
         message: Option<String>,
     ) -> Result<(), Halt> {
+        let message = message.map(|message| short(&message));
         self.commit(Command::End {
             end,
             output,
@@ -105,5 +109,15 @@ impl Driver {
         })
         .await
         .map(|_| ())
+    }
+}
+
+/// Words of the code's own, cut where they are too long to be read.
+fn short(message: &str) -> String {
+    let mut chars = message.chars();
+    let start: String = chars.by_ref().take(MESSAGE_CHARS_MAX).collect();
+    match chars.count() {
+        0 => start,
+        more => format!("{start}… ({more} more characters)"),
     }
 }

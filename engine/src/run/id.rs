@@ -22,14 +22,14 @@ impl RunId {
         Self(*ActionId::new(at, random).as_bytes())
     }
 
-    /// The id of the run that goes on from another one since `at`: the same after every crash.
+    /// The id of the run that goes on from another one since `at`; it sorts after that one.
     pub(super) fn following(run: Self, at: Timestamp) -> Self {
         let digest = Sha256::new()
             .chain_update(b"holdpoint continues\n")
             .chain_update(run.0);
         let mut ten = [0; 10];
         ten.copy_from_slice(&digest.finalize()[..10]);
-        Self::new(at, ten)
+        Self::new(at.max(time_of(&run.0).plus_ms(1)), ten)
     }
 
     /// The 16 bytes; their order is the order of ids.
@@ -74,6 +74,13 @@ impl FromStr for RunId {
         let id: ActionId = format!("act_{hex}").parse().map_err(|_| RunIdFormatError)?;
         Ok(Self(*id.as_bytes()))
     }
+}
+
+/// The time that an id was made of.
+fn time_of(id: &[u8; 16]) -> Timestamp {
+    let mut millis = [0; 8];
+    millis[2..].copy_from_slice(&id[..6]);
+    Timestamp(i64::from_be_bytes(millis))
 }
 
 /// Where a step stands in its run: `3` for the third step of a skill file; in code the number of the
@@ -155,10 +162,7 @@ impl StepTry {
     /// Whether this is the try that an action was made for: of the labels of an action anybody could
     /// say that they name a run, of its id nobody can.
     pub fn made(&self, action: ActionId) -> bool {
-        let mut millis = [0; 8];
-        millis[2..].copy_from_slice(&action.as_bytes()[..6]);
-        let at = Timestamp(i64::from_be_bytes(millis));
-        self.action_id(at) == action
+        self.action_id(time_of(action.as_bytes())) == action
     }
 
     /// The idempotency key of its call, where the tool makes none from the arguments.
@@ -201,6 +205,17 @@ mod tests {
         assert_eq!(id.to_string().parse(), Ok(id));
         for wrong in ["", "run_", "act_00000000000070008000000000000000", "run_0x"] {
             assert_eq!(wrong.parse::<RunId>(), Err(RunIdFormatError), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn runs_that_go_on_from_each_other_sort_in_that_order() {
+        let at = Timestamp(1_700_000_000_000);
+        let mut last = RunId::new(at, [255; 10]);
+        for _ in 0..20 {
+            let next = RunId::following(last, at);
+            assert!(last < next);
+            last = next;
         }
     }
 

@@ -12,8 +12,9 @@ use bincode::{Decode, Encode};
 use holdpoint_storage::{EventLog, IndexPut, NewRecord, ReadError, Record, StreamId, Version};
 
 use super::event::{Event, Origin, StepOutcome};
+use super::evolve::evolve;
 use super::id::RunId;
-use super::state::{Run, RunStatus, What, evolve};
+use super::state::{Run, RunStatus, What};
 use crate::limits::REPLAY_PAGE;
 use crate::store::codec::{self, CodecError};
 use crate::store::fatal;

@@ -4,15 +4,17 @@
 //! steps that may change something is an action; running the same file or code again after a crash
 //! finds the finished steps and goes on: the log is the journal.
 //!
-//! * The pure core: [`event`], `state` ([`Run`]), `decide`; [`gate`]: what of a run may be made. [`id`]: what
+//! * The pure core: [`event`], `state` ([`Run`]), [`decide`], [`evolve`]; [`gate`]: what of a run may be made. [`id`]: what
 //!   connects a step with its action.
 //! * The shell: `layout` (where runs are in the log), `shell` (decide, append durably, make known).
 
+mod called;
 pub mod code;
 mod decide;
 pub(crate) mod describe;
 pub(crate) mod driver;
 pub mod event;
+mod evolve;
 pub mod gate;
 pub mod heal;
 pub mod id;
@@ -27,6 +29,7 @@ mod step;
 
 pub use decide::{Command, Divergence, RunRefusal, decide};
 pub use event::{End, Event, Flags, Origin, Start};
+pub use evolve::evolve;
 pub use id::{RunId, RunIdFormatError, StepPath, StepPathError, StepTry};
 pub use layout::RunSummary;
 pub use plan::{PlannedStep, check_tools, plan};
@@ -35,4 +38,4 @@ pub use shell::RunError;
 pub use skill_file::effect_of;
 pub use start::{Inputs, NewOrigin, NewRun};
 pub(crate) use start::{drive, prepare};
-pub use state::{Ended, Made, Run, RunStatus, Step, What, evolve};
+pub use state::{Ended, Made, Run, RunStatus, Step, What};

@@ -11,13 +11,17 @@ use holdpoint_storage::{Batch, Claim, Direction, ScanRange, StreamAppend, Versio
 use tokio::sync::{Mutex, watch};
 
 use super::decide::{Command, RunRefusal, decide};
-use super::event::Start;
+use super::event::{End, Event, Start};
+use super::evolve::evolve;
 use super::id::RunId;
 use super::layout::{self, LoadRunError};
-use super::state::{Run, evolve};
+use super::state::Run;
+use crate::canon::CanonicalJson;
 use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX};
+use crate::scheduler::ENGINE;
 use crate::skill::SkillErrors;
 use crate::store::{BoxError, CommitError, Store};
+use crate::time::Timestamp;
 
 /// The runs of one log.
 pub(crate) struct Runs {
@@ -165,11 +169,8 @@ impl Runs {
         claim: Option<Claim>,
     ) -> Result<Result<Arc<Live>, Vec<u8>>, RunError> {
         let at = self.store.time.now();
-        let events = decide(None, Command::Start(Box::new(start)))?;
-        let [event] = events.as_slice() else {
-            return Err(RunRefusal::Start.into());
-        };
-        let run = evolve(None, id, at, event).map_err(|_| RunRefusal::Start)?;
+        let command = Command::Start(Box::new(start));
+        let (run, events) = after(None, id, vec![command], at)?;
         let mut batch = batch(&run, 0, &events, actor, at)?;
         batch.claims.extend(claim);
         match self.store.append(batch).await {
@@ -177,9 +178,8 @@ impl Runs {
             Err(CommitError::ClaimTaken { holder, .. }) => return Ok(Err(holder)),
             Err(error) => return Err(error.into()),
         }
-        let live = Arc::new(Live::of(run, 1));
-        self.keep(&live);
-        Ok(Ok(live))
+        // Somebody may have found it in the log already, and there is one of it.
+        self.open(id).map(Ok)
     }
 
     /// A run to work on, made from its stream where nobody works on it.
@@ -204,10 +204,10 @@ impl Runs {
         live.is_some_and(|live| live.carried.load(Ordering::Acquire) != 0)
     }
 
-    fn keep(&self, live: &Arc<Live>) {
-        let mut all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, other| other.strong_count() != 0);
-        all.insert(live.id, Arc::downgrade(live));
+    /// How many runs are in memory: those that somebody works on or looks at.
+    pub(crate) fn in_memory(&self) -> usize {
+        let all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().filter(|live| live.strong_count() != 0).count()
     }
 
     /// Decides one wish and waits until it is durable and known. Answers with the run afterwards.
@@ -222,15 +222,11 @@ impl Runs {
         let task = tokio::spawn(async move {
             let mut version = live.version.lock().await;
             let run = live.run();
-            let events = decide(Some(&run), command)?;
+            let at = runs.store.time.now();
+            let (next, events) = after(Some(&run), live.id, vec![command], at)?;
             if events.is_empty() {
                 return Ok(run);
             }
-            let at = runs.store.time.now();
-            let next = events.iter().try_fold((*run).clone(), |run, event| {
-                evolve(Some(run), live.id, at, event)
-            });
-            let next = next.map_err(RunError::Invalid)?;
             runs.store
                 .append(batch(&next, *version, &events, &actor, at)?)
                 .await?;
@@ -238,6 +234,47 @@ impl Runs {
             let shared = Arc::new(next);
             live.changed.send_replace(Arc::clone(&shared));
             Ok(shared)
+        });
+        match task.await {
+            Ok(outcome) => outcome,
+            Err(error) => Err(RunError::Unavailable(Box::new(error))),
+        }
+    }
+
+    /// Ends a run and starts the one that goes on from it, in one append: there is no moment at which
+    /// there are both, or neither. Events that the first was sent and did not take go along.
+    pub(crate) async fn continue_as(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        start: Start,
+    ) -> Result<Arc<Live>, RunError> {
+        let (runs, live) = (Arc::clone(self), Arc::clone(live));
+        let task = tokio::spawn(async move {
+            let mut version = live.version.lock().await;
+            let at = runs.store.time.now();
+            let run = live.run();
+            let id = RunId::following(run.id, at);
+            let mut wishes = vec![Command::Start(Box::new(start))];
+            wishes.extend(run.not_taken().map(|(name, data)| Command::Signal {
+                name: name.to_owned(),
+                data: data.clone(),
+            }));
+            let (next, begun) = after(None, id, wishes, at)?;
+            let end = Command::End {
+                end: End::Continued(id),
+                output: CanonicalJson::of(&serde_json::Value::Null),
+                message: None,
+            };
+            let (ended, ends) = after(Some(&run), run.id, vec![end], at)?;
+            let mut all = batch(&ended, *version, &ends, ENGINE, at)?;
+            let begins = batch(&next, 0, &begun, ENGINE, at)?;
+            all.streams.extend(begins.streams);
+            all.puts.extend(begins.puts);
+            all.deletes.extend(begins.deletes);
+            runs.store.append(all).await?;
+            *version += ends.len() as u64;
+            live.changed.send_replace(Arc::new(ended));
+            runs.open(id)
         });
         match task.await {
             Ok(outcome) => outcome,
@@ -283,12 +320,30 @@ impl Live {
     }
 }
 
+/// What a run is after some wishes, and the events that make it so.
+fn after(
+    run: Option<&Run>,
+    id: RunId,
+    wishes: Vec<Command>,
+    at: Timestamp,
+) -> Result<(Run, Vec<Event>), RunError> {
+    let (mut state, mut all) = (run.cloned(), Vec::new());
+    for wish in wishes {
+        for event in decide(state.as_ref(), wish)? {
+            state = Some(evolve(state, id, at, &event).map_err(RunError::Invalid)?);
+            all.push(event);
+        }
+    }
+    let run = state.ok_or(RunRefusal::Start)?;
+    Ok((run, all))
+}
+
 fn batch(
     run: &Run,
     expected: Version,
-    events: &[super::event::Event],
+    events: &[Event],
     actor: &str,
-    at: crate::time::Timestamp,
+    at: Timestamp,
 ) -> Result<Batch, RunError> {
     let too_large = |error: crate::store::codec::CodecError| RunError::Invalid(error.0);
     let records = events

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate};
 use serde_json::Value;
 
+use super::called::Called;
 use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
@@ -16,7 +17,7 @@ use super::plan::check_tools;
 use super::shell::RunError;
 use super::start::Inputs;
 use super::state::{Run, What};
-use super::step::{Called, StepWish};
+use super::step::StepWish;
 use crate::canon::{CanonicalJson, parse_answer};
 use crate::engine::Engine;
 use crate::skill::{Answer, Secrets, Skill, Step, Vars};

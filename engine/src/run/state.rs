@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::event::{
-    End, Event, Flags, Heal, Note, Origin, Start, StepCall, StepOutcome, StepReport, Waiting,
-};
+use super::event::{End, Flags, Heal, Note, Origin, Start, StepCall, StepReport, Waiting};
 use super::id::{RunId, StepPath, StepTry};
 use crate::action::ActionId;
 use crate::canon::CanonicalJson;
@@ -202,6 +200,14 @@ impl Run {
         }
     }
 
+    /// Whether it carries out a skill file.
+    pub fn is_skill(&self) -> bool {
+        match self.start.origin {
+            Origin::Skill { .. } => true,
+            Origin::Code { .. } => false,
+        }
+    }
+
     /// The step at a path.
     pub fn step(&self, path: &StepPath) -> Option<&Step> {
         // The step that is asked for is nearly always one of the last.
@@ -209,13 +215,18 @@ impl Run {
         Some(step)
     }
 
-    fn step_mut(&mut self, path: &StepPath) -> Option<&mut Step> {
+    pub(super) fn step_mut(&mut self, path: &StepPath) -> Option<&mut Step> {
         let step = self
             .steps
             .iter_mut()
             .rev()
             .find(|step| step.path == *path)?;
         Some(Arc::make_mut(step))
+    }
+
+    /// How many events of that name it was sent.
+    pub(super) fn sent(&self, name: &str) -> usize {
+        self.signals.get(name).map_or(0, Vec::len)
     }
 
     /// How many events of that name its code has got.
@@ -230,6 +241,14 @@ impl Run {
             | Note::Woke => false,
         };
         notes.filter(is_of).count()
+    }
+
+    /// The events that it was sent and that its code has not got.
+    pub(super) fn not_taken(&self) -> impl Iterator<Item = (&str, &CanonicalJson)> {
+        self.signals.iter().flat_map(|(name, sent)| {
+            let left = sent.iter().skip(self.received(name));
+            left.map(|data| (name.as_str(), data))
+        })
     }
 
     /// The try of a step that is under way or was made last.
@@ -284,156 +303,5 @@ impl Made {
     pub fn settled(&self) -> Option<&StepReport> {
         let (_, report) = self.ended.as_ref()?;
         (!self.again).then_some(report)
-    }
-}
-
-/// What follows a sequence of events: none before [`Event::Started`].
-///
-/// Fails with words where the events cannot be in this order, which no log of this program holds.
-pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Result<Run, String> {
-    let mut run = match (state, event) {
-        (None, Event::Started(start)) => {
-            return Ok(Run {
-                id,
-                flags: start.flags,
-                planned: planned(&start.origin),
-                start: Arc::new((**start).clone()),
-                steps: Vec::new(),
-                notes: BTreeMap::new(),
-                signals: BTreeMap::new(),
-                heals: Vec::new(),
-                cancel: None,
-                ended: None,
-                created_at: at,
-                updated_at: at,
-                events: 1,
-            });
-        }
-        (Some(run), _) => run,
-        (None, _) => return Err(format!("{} before run.started", event.kind())),
-    };
-    run.updated_at = at;
-    run.events += 1;
-    match event {
-        Event::Started(_) => return Err("it started twice".to_owned()),
-        Event::StepStarted { path, call } => run.begin(path, call, at),
-        Event::StepWaiting { path, action, why } => {
-            run.open(path)?.waiting = Some((*action, *why));
-        }
-        Event::StepEnded { path, report } => {
-            let made = run.open(path)?;
-            made.ended = Some((at, (**report).clone()));
-            made.waiting = None;
-        }
-        Event::StepSkipped {
-            path,
-            title,
-            reason,
-        } => run.steps.push(Arc::new(Step {
-            path: path.clone(),
-            what: What::Skipped {
-                title: title.clone(),
-                reason: reason.clone(),
-            },
-        })),
-        Event::Noted { path, note } => {
-            let notes = run.notes.entry(path.clone()).or_default();
-            notes.push(note.clone());
-        }
-        Event::Signalled { name, data } => {
-            let sent = run.signals.entry(name.clone()).or_default();
-            sent.push(data.clone());
-        }
-        Event::Healed { path, heal } => {
-            run.heals.push((path.clone(), heal.clone()));
-            run.try_again(path);
-        }
-        Event::CancelRequested { reason } => run.cancel = Some(reason.clone()),
-        Event::Resumed { flags } => run.resume(*flags),
-        Event::Ended {
-            end,
-            output,
-            message,
-        } => {
-            run.ended = Some(Ended {
-                end: end.clone(),
-                output: output.clone(),
-                message: message.clone(),
-                at,
-            });
-        }
-    }
-    Ok(run)
-}
-
-fn planned(origin: &Origin) -> Option<u32> {
-    match origin {
-        // It was read when the run started.
-        Origin::Skill { text, .. } => {
-            let skill = Skill::parse(text).ok()?;
-            u32::try_from(skill.steps.len()).ok()
-        }
-        Origin::Code { .. } => None,
-    }
-}
-
-impl Run {
-    fn begin(&mut self, path: &StepPath, call: &StepCall, at: Timestamp) {
-        let made = What::Made(Box::new(Made {
-            call: call.clone(),
-            started_at: at,
-            waiting: None,
-            ended: None,
-            again: false,
-        }));
-        match self.step_mut(path) {
-            Some(step) => step.what = made,
-            None => self.steps.push(Arc::new(Step {
-                path: path.clone(),
-                what: made,
-            })),
-        }
-    }
-
-    fn open(&mut self, path: &StepPath) -> Result<&mut Made, String> {
-        match self.step_mut(path).map(|step| &mut step.what) {
-            Some(What::Made(made)) if made.ended.is_none() => Ok(made),
-            Some(What::Made(_) | What::Skipped { .. }) | None => {
-                Err(format!("the step {path} is not under way"))
-            }
-        }
-    }
-
-    /// A step that ended is tried again with what was changed in it; one that is under way goes on.
-    fn try_again(&mut self, path: &StepPath) {
-        if let Some(What::Made(made)) = self.step_mut(path).map(|step| &mut step.what) {
-            made.again = made.ended.is_some();
-        }
-    }
-
-    /// What did not pass in a file is tried again; what passed stays. Code has seen what failed and has
-    /// gone on from there, so its history stays as it is.
-    fn resume(&mut self, flags: Flags) {
-        self.flags = flags;
-        self.ended = None;
-        self.cancel = None;
-        if !self.is_skill() {
-            return;
-        }
-        for step in &mut self.steps {
-            if let What::Made(made) = &mut Arc::make_mut(step).what
-                && let Some((_, report)) = &made.ended
-            {
-                made.again = report.outcome != StepOutcome::Passed;
-            }
-        }
-    }
-
-    /// Whether it carries out a skill file.
-    pub fn is_skill(&self) -> bool {
-        match self.start.origin {
-            Origin::Skill { .. } => true,
-            Origin::Code { .. } => false,
-        }
     }
 }

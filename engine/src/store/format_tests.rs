@@ -5,6 +5,7 @@
 
 mod damage;
 mod named;
+mod runs;
 mod time;
 mod work;
 

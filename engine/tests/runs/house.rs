@@ -1,55 +1,169 @@
-//! An engine whose tools are closures that count what they did.
+//! An engine whose tools are closures that count what they did, and a target that knows of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use holdpoint_engine::action::{ActionId, PrincipalKind, Status};
 use holdpoint_engine::approval::Vote;
-use holdpoint_engine::engine::{Ballot, Engine, Options, RunOptions};
+use holdpoint_engine::engine::{ActError, Ballot, Engine, Options, RunOptions};
 use holdpoint_engine::identity::{NewPerson, Principal, Role};
 use holdpoint_engine::run::code::Workflows;
-use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunId, RunStatus};
-use holdpoint_engine::target::Locals;
+use holdpoint_engine::run::event::Waiting;
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, RunStatus};
+use holdpoint_engine::target::{
+    Answer, Body, CallError, LocalCall, LocalError, Locals, Outgoing, Target,
+};
+use holdpoint_engine::time::{Clock, SystemClock, Timestamp};
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::{EventLog, MemoryLog};
 use serde_json::{Value, json};
 
-/// What the closures did, in order: the name and the idempotency key.
-pub(crate) type Done = Arc<Mutex<Vec<(String, String)>>>;
+/// Something that was done.
+struct Deed {
+    name: String,
+    key: String,
+    answer: Value,
+}
+
+/// The world outside: what was done in it, in order.
+#[derive(Default)]
+pub(crate) struct World {
+    done: Mutex<Vec<Deed>>,
+    /// What an approver looks at; moves when told.
+    version: AtomicU64,
+    /// How far its clock is before the machine's, in milliseconds.
+    ahead: AtomicI64,
+}
+
+impl World {
+    /// What was done, each with how often.
+    pub(crate) fn counts(&self) -> BTreeMap<(String, String), usize> {
+        let mut counts = BTreeMap::new();
+        for deed in self.done.lock().expect("no panic").iter() {
+            let entry = (deed.name.clone(), deed.key.clone());
+            *counts.entry(entry).or_default() += 1;
+        }
+        counts
+    }
+
+    fn does(&self, name: &str, key: &str, answer: &Value) {
+        let deed = Deed {
+            name: name.to_owned(),
+            key: key.to_owned(),
+            answer: answer.clone(),
+        };
+        self.done.lock().expect("no panic").push(deed);
+    }
+
+    /// How much was done, reads among it.
+    pub(crate) fn count(&self) -> usize {
+        self.done.lock().expect("no panic").len()
+    }
+
+    pub(crate) fn moves(&self) {
+        self.version.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn ahead(&self) -> i64 {
+        self.ahead.load(Ordering::SeqCst)
+    }
+}
+
+/// A clock that goes on by itself and can be set forward.
+struct OwnClock(Arc<World>);
+
+impl Clock for OwnClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(SystemClock.now().0 + self.0.ahead())
+    }
+
+    fn steady(&self) -> Option<Duration> {
+        let ahead = Duration::from_millis(self.0.ahead().unsigned_abs());
+        Some(SystemClock.steady()? + ahead)
+    }
+}
+
+/// Answers what was done under a key, and what version the world has.
+struct Books(Arc<World>);
+
+#[async_trait]
+impl Target for Books {
+    async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
+        let key = outgoing.url.split_once("key=").map(|(_, key)| key);
+        let body = match key {
+            Some(key) => {
+                let done = self.0.done.lock().expect("no panic");
+                let key = key.replace("%3A", ":").replace("%2F", "/");
+                let deed = done.iter().find(|deed| deed.key == key);
+                deed.map_or(Value::Null, |deed| deed.answer.clone())
+            }
+            None => json!({ "version": self.0.version.load(Ordering::SeqCst) }),
+        };
+        Ok(Answer {
+            status: 200,
+            etag: None,
+            body: Body::Whole(body.to_string().into_bytes()),
+        })
+    }
+}
 
 pub(crate) struct House {
     pub(crate) engine: Engine,
     pub(crate) log: Arc<MemoryLog>,
-    pub(crate) done: Done,
+    pub(crate) world: Arc<World>,
     pub(crate) by: Principal,
 }
 
-pub(crate) fn locals(done: &Done) -> Locals {
-    let named = |name: &'static str, answer: fn(&Value) -> Value| {
-        let done = Arc::clone(done);
-        move |call: holdpoint_engine::target::LocalCall| {
-            let entry = (name.to_owned(), call.idempotency_key.clone());
-            done.lock().expect("no panic").push(entry);
+pub(crate) fn locals(world: &Arc<World>) -> Locals {
+    let named = |name: &'static str, answer: fn(&Value) -> Result<Value, LocalError>| {
+        let world = Arc::clone(world);
+        move |call: LocalCall| {
             let answer = answer(&call.args);
-            async move { Ok(answer) }
+            let told = answer.clone().unwrap_or_default();
+            world.does(name, &call.idempotency_key, &told);
+            async move { answer }
         }
     };
+    let no = |_: &Value| Err(LocalError::Refused("no".to_owned()));
+    let doubt = |_: &Value| Err(LocalError::Unknown("the line broke".to_owned()));
     Locals::default()
         .with(
             "read",
-            named("read", |_| json!({ "version": "1.2.3", "size": 5 })),
+            named("read", |_| Ok(json!({ "version": "1.2.3", "size": 5 }))),
         )
-        .with("label", named("label", Value::clone))
-        .with("remove", named("remove", |_| json!({ "removed": true })))
+        .with("label", named("label", |args| Ok(args.clone())))
+        .with(
+            "remove",
+            named("remove", |_| Ok(json!({ "removed": true }))),
+        )
+        .with("no", named("no", no))
+        .with("doubt", named("doubt", doubt))
 }
 
 pub(crate) fn tools() -> Value {
+    let check = json!({
+        "http": { "get": "http://books.example/done?key={idempotency_key}" },
+        "happened": "body != null",
+    });
+    let write = |local: &str, class: &str| {
+        json!({ "execute": { "local": local }, "safetyClass": class, "check": check,
+                "requestLifetime": "1s" })
+    };
+    let state = json!({ "http": { "get": "http://books.example/state" }, "watch": ["/version"] });
     json!({ "tools": {
         "get_version": { "execute": { "local": "read" }, "safetyClass": "idempotent" },
-        "set_label": { "execute": { "local": "label" }, "safetyClass": "write-once-checkable" },
-        "remove_label": { "execute": { "local": "remove" }, "safetyClass": "write-once-checkable" },
-        "delete_all": { "execute": { "local": "remove" }, "safetyClass": "approval-bound" },
+        "set_label": write("label", "write-once-checkable"),
+        "remove_label": write("remove", "write-once-checkable"),
+        "delete_all": write("remove", "approval-bound"),
+        "move_all": { "execute": { "local": "remove" }, "safetyClass": "approval-bound", "state": state },
+        "read_nothing": { "execute": { "local": "no" }, "safetyClass": "idempotent" },
+        "fail": { "execute": { "local": "no" }, "safetyClass": "write-once-checkable" },
+        "doubt": { "execute": { "local": "doubt" }, "safetyClass": "irreversible" },
+        "forbidden": { "execute": { "local": "label" }, "safetyClass": "irreversible",
+                       "requiredScopes": ["nobody:has"] },
     } })
 }
 
@@ -59,9 +173,18 @@ impl House {
     }
 
     pub(crate) async fn with(workflows: Workflows) -> Self {
-        let done = Done::default();
         let log = Arc::new(MemoryLog::new());
-        let engine = open(log.clone(), &done, workflows).await;
+        Self::on(log.clone(), log, World::default().into(), workflows).await
+    }
+
+    /// A house whose engine writes to `log`, which is around `inner` or is it.
+    pub(crate) async fn on(
+        inner: Arc<MemoryLog>,
+        log: Arc<dyn EventLog>,
+        world: Arc<World>,
+        workflows: Workflows,
+    ) -> Self {
+        let engine = open(log, &world, workflows).await;
         let new = NewPerson {
             email: "otto@example.com".to_owned(),
             name: "Otto".to_owned(),
@@ -76,8 +199,8 @@ impl House {
         let by = engine.identity().principal(&id).expect("who can act");
         Self {
             engine,
-            log,
-            done,
+            log: inner,
+            world,
             by,
         }
     }
@@ -87,20 +210,37 @@ impl House {
         let Self {
             engine,
             log,
-            done,
+            world,
             by,
         } = self;
         drop(engine);
-        let engine = open(log.clone(), &done, workflows).await;
+        let log = Arc::new(log.reopen());
+        let engine = open(log.clone(), &world, workflows).await;
         Self {
             engine,
             log,
-            done,
+            world,
             by,
         }
     }
 
+    pub(crate) async fn send(&self, id: RunId, name: &str, data: Value) -> Result<(), RunError> {
+        let sent = self.engine.signal_run(&self.by, id, name, &data).await;
+        sent.map(|_| ())
+    }
+
+    /// Sets the clock forward.
+    pub(crate) fn pass(&self, time: Duration) {
+        let millis = i64::try_from(time.as_millis()).expect("a short time");
+        self.world.ahead.fetch_add(millis, Ordering::SeqCst);
+        self.engine.wake();
+    }
+
     pub(crate) async fn start(&self, skill: &str, flags: Flags) -> RunId {
+        self.try_start(skill, flags).await.expect("it starts")
+    }
+
+    pub(crate) async fn try_start(&self, skill: &str, flags: Flags) -> Result<RunId, RunError> {
         let what = NewOrigin::Skill {
             text: skill.to_owned(),
             inputs: Inputs::Texts(Vec::new()),
@@ -110,6 +250,10 @@ impl House {
     }
 
     pub(crate) async fn call(&self, name: &str, input: Value) -> RunId {
+        self.try_call(name, input).await.expect("it starts")
+    }
+
+    pub(crate) async fn try_call(&self, name: &str, input: Value) -> Result<RunId, RunError> {
         let what = NewOrigin::Code {
             name: name.to_owned(),
             version: None,
@@ -118,7 +262,7 @@ impl House {
         self.begin(what, Flags::default()).await
     }
 
-    async fn begin(&self, what: NewOrigin, flags: Flags) -> RunId {
+    async fn begin(&self, what: NewOrigin, flags: Flags) -> Result<RunId, RunError> {
         let new = NewRun {
             what,
             flags,
@@ -126,8 +270,8 @@ impl House {
             schedule: None,
             continues: None,
         };
-        let run = self.engine.start_run(&self.by, new).await;
-        run.expect("it starts").id
+        let run = self.engine.start_run(&self.by, new).await?;
+        Ok(run.id)
     }
 
     pub(crate) fn run(&self, id: RunId) -> Arc<Run> {
@@ -149,24 +293,50 @@ impl House {
         run
     }
 
+    /// Waits until nobody works on a run any more.
+    pub(crate) async fn until_forgotten(&self) {
+        while self.engine.runs_in_memory() != 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub(crate) async fn until_status(&self, id: RunId, status: RunStatus) -> Arc<Run> {
         self.until(id, |run| run.status() == status).await
     }
 
+    /// Why the run did not pass.
+    pub(crate) fn message(&self, id: RunId) -> String {
+        let run = self.run(id);
+        let message = run.ended.as_ref().and_then(|end| end.message.clone());
+        message.expect("an end with words")
+    }
+
+    pub(crate) fn output(&self, id: RunId) -> Value {
+        let run = self.run(id);
+        run.ended.as_ref().expect("an end").output.value()
+    }
+
     pub(crate) fn done(&self, name: &str) -> usize {
-        let done = self.done.lock().expect("no panic");
-        done.iter().filter(|(other, _)| other == name).count()
+        let counts = self.world.counts();
+        let of = counts.iter().filter(|((other, _), _)| other == name);
+        of.map(|(_, count)| count).sum()
     }
 
     /// The action that a step waits for.
     pub(crate) fn waiting(&self, id: RunId) -> ActionId {
-        let run = self.run(id);
-        let made = run.steps.iter().find_map(|step| step.open());
-        made.and_then(|made| made.waiting).expect("it waits").0
+        waiting_in(&self.run(id)).expect("it waits").0
     }
 
     pub(crate) async fn vote(&self, id: ActionId, vote: Vote) {
-        let view = self.engine.get(&approver(), id).expect("the action");
+        let status = self.try_vote(id, vote).await.expect("a vote");
+        assert!(matches!(
+            status,
+            Status::Approved | Status::Rejected | Status::Executing | Status::Succeeded
+        ));
+    }
+
+    pub(crate) async fn try_vote(&self, id: ActionId, vote: Vote) -> Result<Status, ActError> {
+        let view = self.engine.get(&approver(), id)?;
         let ballot = Ballot {
             vote,
             reason: Some("seen".to_owned()),
@@ -174,12 +344,15 @@ impl House {
             digest: view.action.proposal.digest,
             snapshot_digest: view.action.snapshot.as_ref().map(|state| state.digest),
         };
-        let voted = self.engine.vote(&approver(), id, ballot).await;
-        assert!(matches!(
-            voted.expect("a vote").action.status(),
-            Status::Approved | Status::Rejected | Status::Executing | Status::Succeeded
-        ));
+        let voted = self.engine.vote(&approver(), id, ballot).await?;
+        Ok(voted.action.status())
     }
+}
+
+/// The action that a step of the run waits for, and what for.
+pub(crate) fn waiting_in(run: &Run) -> Option<(ActionId, Waiting)> {
+    let mut open = run.steps.iter().filter_map(|step| step.open());
+    open.find_map(|made| made.waiting)
 }
 
 pub(crate) fn approver() -> Principal {
@@ -190,16 +363,18 @@ pub(crate) fn approver() -> Principal {
         owner: None,
         scopes: BTreeSet::new(),
         groups: BTreeSet::new(),
-        roles: BTreeSet::from([Role::Approver]),
+        roles: BTreeSet::from([Role::Approver, Role::Operator]),
         attributes: BTreeMap::new(),
         changed_access_at: None,
     }
 }
 
-async fn open(log: Arc<dyn EventLog>, done: &Done, workflows: Workflows) -> Engine {
+async fn open(log: Arc<dyn EventLog>, world: &Arc<World>, workflows: Workflows) -> Engine {
     let file = ToolsFile::from_str(&tools().to_string(), Format::Json).expect("the tools");
     let options = Options {
-        locals: locals(done),
+        clock: Arc::new(OwnClock(Arc::clone(world))),
+        locals: locals(world),
+        target: Some(Arc::new(Books(Arc::clone(world)))),
         runs: RunOptions {
             workflows,
             resume: true,

@@ -1,7 +1,16 @@
-//! Runs, from the façade of the engine: skill files and workflows in code.
+//! Runs: their core, and from the façade of the engine skill files and workflows in code.
 
+mod calling_off;
 mod code;
 mod heal;
+mod core;
+mod crashes;
+mod divergence;
+mod endless;
+mod given;
 mod house;
+mod outcomes;
+mod properties;
 mod schedules;
 mod skill_files;
+mod waits;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::house::House;
 
-const RELEASE: &str = r#"---
+pub(crate) const RELEASE: &str = r#"---
 name: release
 description: Label the newest version
 ---

@@ -7,12 +7,91 @@
 //! it asks for something else than the history has at that place, the run stops and says what differs.
 //!
 //! A run of code goes as far as the safety classes of its tools allow: the replay gate, which is there for
-//! recordings, does not ask it for flags.
+//! recordings, does not ask it for flags. When somebody calls a run off, the call that is under way is
+//! taken back where that is still possible, and nothing more is begun: no compensation either.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use holdpoint_engine::engine::{Engine, Options, RunOptions};
+//! use holdpoint_engine::identity::Principal;
+//! use holdpoint_engine::run::code::{Context, Failure, Workflows};
+//! use holdpoint_engine::run::{Flags, NewOrigin, NewRun, RunStatus};
+//! use holdpoint_engine::target::Locals;
+//! use holdpoint_engine::tool::{Format, ToolsFile};
+//! use holdpoint_storage::MemoryLog;
+//! use serde_json::json;
+//!
+//! /// Reads a price twice a day apart, and writes the change down.
+//! async fn watch_price(ctx: Context, item: String) -> Result<f64, Failure> {
+//!     let read = || ctx.call("read_price", json!({ "item": item }));
+//!     let before: f64 = serde_json::from_value(read().await?)?;
+//!     ctx.sleep(Duration::from_millis(10)).await;
+//!     let after: f64 = serde_json::from_value(read().await?)?;
+//!     ctx.call("write_change", json!({ "item": item, "change": after - before }))
+//!         .intent("The buyer wants to know how prices move")
+//!         .await?;
+//!     Ok(after - before)
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let tools = json!({ "tools": {
+//!         "read_price": { "execute": { "local": "price" }, "safetyClass": "idempotent" },
+//!         "write_change": { "execute": { "local": "write" }, "safetyClass": "write-once-checkable" },
+//!     } });
+//!     let tools = ToolsFile::from_str(&tools.to_string(), Format::Json)?;
+//!     let options = Options {
+//!         locals: Locals::default()
+//!             .with("price", async |_| Ok(json!(12.5)))
+//!             .with("write", async |call| Ok(call.args)),
+//!         runs: RunOptions {
+//!             workflows: Workflows::default().with("watch_price", 1, watch_price),
+//!             resume: true, // Goes on with what a process that died left behind.
+//!             ..RunOptions::default()
+//!         },
+//!         ..Options::default()
+//!     };
+//!     // A program that must survive its death takes a `SledLog`.
+//!     let log = Arc::new(MemoryLog::new());
+//!     let engine = Engine::open(log, Arc::new(tools.registry), options).await?;
+//!
+//!     let me = Principal::local("me", Default::default());
+//!     let new = NewRun {
+//!         what: NewOrigin::Code {
+//!             name: "watch_price".to_owned(),
+//!             version: None,
+//!             input: json!("tea"),
+//!         },
+//!         flags: Flags::default(),
+//!         unattended: true,
+//!         schedule: None,
+//!         continues: None,
+//!     };
+//!     let mut run = engine.start_run(&me, new).await?;
+//!     while run.ended.is_none() {
+//!         run = engine.wait_run(&me, run.id, run.events, Duration::from_secs(1)).await?;
+//!     }
+//!     assert_eq!(run.status(), RunStatus::Passed);
+//!     assert_eq!(run.ended.as_ref().map(|end| end.output.value()), Some(json!(0.0)));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Compensation is shown at [`CallError`], branches at [`Context::branch`], what never ends at
+//! [`Failure::ContinueAsNew`].
 
+mod call;
 mod context;
 mod error;
+#[cfg(test)]
+mod history_tests;
+mod notes;
+mod shared;
 mod workflows;
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,15 +99,16 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-pub use context::{CallOptions, Context};
+pub use call::Call;
+pub use context::Context;
 pub use error::{CallError, Failure};
 pub use workflows::Workflows;
 
-use self::context::Shared;
-use super::decide::{Command, Divergence, RunRefusal};
+use self::shared::Shared;
+use super::decide::{Divergence, RunRefusal};
 use super::driver::{Driver, Halt};
-use super::event::{End, Note, Origin};
-use super::id::{RunId, StepPath};
+use super::event::{End, Origin};
+use super::id::StepPath;
 use super::shell::RunError;
 use super::skill_file::Prepared;
 use super::start::{NewOrigin, NewRun};
@@ -36,6 +116,14 @@ use crate::canon::CanonicalJson;
 use crate::engine::Engine;
 use crate::limits::JSON_BYTES_MAX;
 use crate::skill::Secrets;
+
+/// What the guide shows is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/WORKFLOWS.md")]
+struct Guide;
+
+/// The longest words of a panic that are kept, in characters.
+const PANIC_CHARS_MAX: usize = 500;
 
 /// What a run of code starts with.
 pub(super) fn prepare(
@@ -48,6 +136,10 @@ pub(super) fn prepare(
     let version = workflows
         .resolve(&name, version)
         .map_err(RunError::Invalid)?;
+    if let Some(function) = workflows.get(&name, version) {
+        let bad = |message| RunError::BadInputs(vec![message]);
+        (function.check)(input).map_err(bad)?;
+    }
     let input = CanonicalJson::of(input);
     if JSON_BYTES_MAX < input.as_str().len() {
         return Err(RunError::Invalid(format!(
@@ -66,20 +158,17 @@ pub(super) fn prepare(
 pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Result<(), Halt> {
     let engine = driver.engine()?;
     let Some(function) = engine.workflows().get(name, version) else {
-        tracing::error!(
-            run.id = %driver.live.id,
-            "{} was begun by version {version} of {name}, which this program does not have; it goes on \
-             when a program that has it starts",
-            driver.live.id
-        );
-        return Ok(());
+        drop(engine);
+        return without(driver, name, version).await;
     };
     drop(engine);
+    let input = driver.run().start.input.value();
+    (function.check)(&input).map_err(|message| other_input(&input, message))?;
     let (shared, mut halted) = Shared::new(driver.clone());
     let shared = Arc::new(shared);
     let context = Context::root(Arc::clone(&shared));
-    let input = driver.run().start.input.value();
-    let running = AssertUnwindSafe(async move { function(context, input).await }).catch_unwind();
+    let running = async move { (function.call)(context, input).await };
+    let running = AssertUnwindSafe(running).catch_unwind();
     let stop = Arc::clone(&driver.runs.store.stop);
     let mut changed = driver.live.watch();
     let ended = tokio::select! {
@@ -91,10 +180,10 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
             return Err(Halt::CalledOff);
         }
     };
-    let null = || CanonicalJson::of(&Value::Null);
-    let Ok(ended) = ended else {
-        let message = "the code panicked; its log says where".to_owned();
-        return driver.end(End::Failed, null(), Some(message)).await;
+    let fail = async |message| driver.end(End::Failed, null(), Some(message)).await;
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(panic) => return fail(words_of_panic(panic.as_ref())).await,
     };
     shared.check_all_was_met()?;
     match ended {
@@ -103,7 +192,7 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
             if JSON_BYTES_MAX < output.as_str().len() {
                 let message =
                     format!("what the code answers is longer than {JSON_BYTES_MAX} bytes");
-                return driver.end(End::Failed, null(), Some(message)).await;
+                return fail(message).await;
             }
             driver.end(End::Passed, output, None).await
         }
@@ -115,19 +204,54 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
     }
 }
 
+/// The program does not have the code: the run stays open, unless somebody calls it off.
+async fn without(driver: &Driver, name: &str, version: u32) -> Result<(), Halt> {
+    if driver.run().cancel.is_some() {
+        driver.call_off_steps().await?;
+        return Err(Halt::CalledOff);
+    }
+    tracing::error!(
+        run.id = %driver.live.id,
+        "{} was begun by version {version} of {name}, which this program does not have; it goes on when \
+         a program that has it starts",
+        driver.live.id
+    );
+    Ok(())
+}
+
 fn has_open_step(run: &super::Run) -> bool {
     run.steps.iter().any(|step| step.open().is_some())
 }
 
-/// Starts the run that goes on from this one, once, and ends this one.
+/// The function reads another type than when the run began.
+fn other_input(input: &Value, message: String) -> Halt {
+    match StepPath::new("start") {
+        Ok(path) => {
+            let difference = Divergence {
+                path,
+                was: super::decide::words_of("an input", &CanonicalJson::of(input)),
+                is: message,
+            };
+            Halt::Run(RunRefusal::Diverged(Box::new(difference)).into())
+        }
+        Err(error) => Halt::Run(RunError::Invalid(error.to_string())),
+    }
+}
+
+fn words_of_panic(panic: &(dyn Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let words = words.unwrap_or("it did not say why");
+    let words: String = words.chars().take(PANIC_CHARS_MAX).collect();
+    format!("the code panicked: {words}")
+}
+
+/// Ends this run and starts the one that goes on from it, in one append.
 async fn continue_as_new(driver: &Driver, name: &str, input: Value) -> Result<(), Halt> {
-    let at = moment_of_the_change(driver).await?;
-    let next = RunId::following(driver.live.id, at);
     let engine = driver.engine()?;
-    let end =
-        |message: String| driver.end(End::Failed, CanonicalJson::of(&Value::Null), Some(message));
+    let fail = async |message| driver.end(End::Failed, null(), Some(message)).await;
     let Some(by) = driver.principal(&engine) else {
-        return end("the credential that started the run works no longer".to_owned()).await;
+        return fail("the credential that started the run works no longer".to_owned()).await;
     };
     let start = &driver.run().start;
     let new = NewRun {
@@ -141,47 +265,15 @@ async fn continue_as_new(driver: &Driver, name: &str, input: Value) -> Result<()
         schedule: start.schedule.clone(),
         continues: Some(driver.live.id),
     };
-    let live = match driver.runs.open(next) {
-        // It was started before a crash.
-        Ok(live) => live,
-        Err(RunError::NotFound) => {
-            let (start, _) = match super::start::prepare(&engine, &by, new) {
-                Ok(prepared) => prepared,
-                Err(error) => return end(error.to_string()).await,
-            };
-            driver.runs.start(next, &by.id, start).await?
-        }
-        Err(error) => return Err(error.into()),
+    let start = match super::start::prepare(&engine, &by, new) {
+        Ok((start, _)) => start,
+        Err(error) => return fail(error.to_string()).await,
     };
-    driver
-        .end(End::Continued(next), CanonicalJson::of(&Value::Null), None)
-        .await?;
-    engine.drive(live, Arc::default());
+    let next = driver.runs.continue_as(&driver.live, start).await?;
+    engine.drive(next, Arc::default());
     Ok(())
 }
 
-/// When the code went on as another run: the same moment after every crash.
-async fn moment_of_the_change(driver: &Driver) -> Result<crate::time::Timestamp, Halt> {
-    let path = StepPath::new("continue-as-new").map_err(|_| Halt::Stopping)?;
-    let noted = |run: &super::Run| match run.notes.get(&path).and_then(|notes| notes.first()) {
-        Some(Note::Now(at)) => Some(*at),
-        Some(_) | None => None,
-    };
-    if let Some(at) = noted(&driver.run()) {
-        return Ok(at);
-    }
-    let at = driver.runs.store.time.now();
-    let (path, note) = (path.clone(), Note::Now(at));
-    driver.commit(Command::Note { path, note }).await?;
-    Ok(at)
-}
-
-/// The history has something that the code never asked for.
-fn never_met(path: &StepPath, was: String) -> Halt {
-    let difference = Divergence {
-        path: path.clone(),
-        was,
-        is: "nothing: it ended without getting there".to_owned(),
-    };
-    Halt::Run(RunRefusal::Diverged(Box::new(difference)).into())
+fn null() -> CanonicalJson {
+    CanonicalJson::of(&Value::Null)
 }

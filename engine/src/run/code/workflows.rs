@@ -5,15 +5,24 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::context::Context;
 use super::error::Failure;
 
 type Running = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
+type Calling = Arc<dyn Fn(Context, Value) -> Running + Send + Sync>;
 
 /// A registered function.
-pub(super) type Function = Arc<dyn Fn(Context, Value) -> Running + Send + Sync>;
+#[derive(Clone)]
+pub(in crate::run) struct Function {
+    /// Whether the input is one that it reads; else why not.
+    pub(in crate::run) check: fn(&Value) -> Result<(), String>,
+    /// Calls it.
+    pub(in crate::run) call: Calling,
+}
 
 /// Functions by name and version.
 ///
@@ -25,16 +34,27 @@ pub struct Workflows {
 }
 
 impl Workflows {
-    /// Registers a function under a name and a version. New runs take the highest version.
+    /// Registers a function under a name and a version, in place of the one that was there. New runs take
+    /// the highest version. What it takes and answers is any type that serde reads and writes;
+    /// [`Value`] for any JSON. An input that cannot be read as that type is refused before there is a run.
     #[must_use]
-    pub fn with<F, Fut>(mut self, name: impl Into<String>, version: u32, function: F) -> Self
+    pub fn with<I, O, F, Fut>(mut self, name: impl Into<String>, version: u32, function: F) -> Self
     where
-        F: Fn(Context, Value) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Value, Failure>> + Send + 'static,
+        I: DeserializeOwned + 'static,
+        O: Serialize + 'static,
+        F: Fn(Context, I) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, Failure>> + Send + 'static,
     {
-        let boxed: Function = Arc::new(move |context, input| Box::pin(function(context, input)));
+        let call: Calling = Arc::new(move |context, input| match read::<I>(&input) {
+            Ok(input) => {
+                let running = function(context, input);
+                Box::pin(async move { Ok(serde_json::to_value(running.await?)?) })
+            }
+            Err(message) => Box::pin(async move { Err(Failure::Message(message)) }),
+        });
+        let check = |input: &Value| read::<I>(input).map(|_| ());
         let versions = self.functions.entry(name.into()).or_default();
-        versions.insert(version, boxed);
+        versions.insert(version, Function { check, call });
         self
     }
 
@@ -44,12 +64,12 @@ impl Workflows {
         all.map(|(name, versions)| (name.as_str(), versions.keys().copied()))
     }
 
-    pub(super) fn get(&self, name: &str, version: u32) -> Option<Function> {
+    pub(in crate::run) fn get(&self, name: &str, version: u32) -> Option<Function> {
         self.functions.get(name)?.get(&version).cloned()
     }
 
     /// The version that a new run takes; else what is wrong.
-    pub(super) fn resolve(&self, name: &str, version: Option<u32>) -> Result<u32, String> {
+    pub(crate) fn resolve(&self, name: &str, version: Option<u32>) -> Result<u32, String> {
         let Some(versions) = self.functions.get(name) else {
             let near = crate::tool::nearest(name, self.functions.keys().map(String::as_str));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
@@ -63,6 +83,13 @@ impl Workflows {
                 format!("the workflow {name} has the versions {}", known.join(", "))
             })
     }
+}
+
+fn read<I: DeserializeOwned>(input: &Value) -> Result<I, String> {
+    serde_path_to_error::deserialize(input).map_err(|error| match error.path().to_string() {
+        at if at == "." => format!("the input: {}", error.inner()),
+        at => format!("the input, at {at}: {}", error.inner()),
+    })
 }
 
 impl std::fmt::Debug for Workflows {

@@ -1,0 +1,212 @@
+//! What a call of a step came to.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::event::{StepOutcome, StepReport, Verdict, Waiting};
+use crate::action::{Action, ActionId, FailReason, Phase, Status};
+use crate::canon::CanonicalJson;
+use crate::engine::Answered;
+use crate::target::aside::Heard;
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Called {
+    /// How it ended: passed where the target did it.
+    pub(crate) outcome: StepOutcome,
+    /// Why, where it did not pass.
+    pub(crate) message: Option<String>,
+    /// The action that stands for it; none where it only read.
+    pub(crate) action: Option<ActionId>,
+    /// How often it was made.
+    pub(crate) attempts: u32,
+    /// The status of the answer.
+    pub(crate) http_status: Option<u16>,
+    /// The answer as it is kept.
+    pub(crate) answer: Value,
+    /// The answer as it came, where this process saw it.
+    pub(crate) text: Option<String>,
+}
+
+impl Called {
+    /// Nothing was called.
+    pub(super) fn not_made(outcome: StepOutcome, message: String) -> Self {
+        Self {
+            outcome,
+            message: Some(message),
+            action: None,
+            attempts: 0,
+            http_status: None,
+            answer: Value::Null,
+            text: None,
+        }
+    }
+
+    /// As the report of a step, before anything is said about its assertions.
+    pub(crate) fn report(&self) -> StepReport {
+        StepReport {
+            outcome: self.outcome.clone(),
+            failures: self.message.iter().cloned().collect(),
+            action: self.action,
+            attempts: self.attempts,
+            http_status: self.http_status,
+            answer: CanonicalJson::of(&self.answer),
+            asserts: Vec::new(),
+            binds: BTreeMap::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+pub(super) fn withheld(verdict: Verdict) -> Called {
+    match verdict.flag() {
+        Some(flag) => {
+            let message = format!("withheld: nothing was sent; {flag} would allow it");
+            Called::not_made(StepOutcome::Withheld, message)
+        }
+        None => {
+            let message = "the call is not the one that the step's approve hash was made of: nothing was sent, and no flag allows it";
+            Called::not_made(StepOutcome::Failed, message.to_owned())
+        }
+    }
+}
+
+pub(super) fn with_text(mut called: Called, heard: Option<Heard>) -> Called {
+    if let Some(heard) = heard.filter(|heard| Some(heard.status) == called.http_status) {
+        called.text = heard.text;
+    }
+    called
+}
+
+pub(super) fn answered_of(answered: Answered) -> Called {
+    let passed = answered.status == Status::Succeeded;
+    let message = (!passed).then(|| match answered.http_status {
+        Some(status) => format!("the answer's status is {status}"),
+        None => answered
+            .result
+            .as_str()
+            .unwrap_or("there was no answer")
+            .to_owned(),
+    });
+    Called {
+        outcome: if passed {
+            StepOutcome::Passed
+        } else {
+            StepOutcome::Failed
+        },
+        message,
+        action: None,
+        attempts: 1,
+        http_status: answered.http_status,
+        answer: answered.result,
+        text: None,
+    }
+}
+
+/// What a final action came to.
+pub(super) fn called_of(action: &Action) -> Called {
+    let (outcome, message, answer) = match &action.phase {
+        Phase::Succeeded { result } => (StepOutcome::Passed, None, result.value()),
+        Phase::Failed(reason) => failed(reason, action),
+        Phase::Rejected { reason, .. } => rejected(StepOutcome::Rejected, "rejected", reason),
+        Phase::Expired => {
+            let message = "nobody decided in time".to_owned();
+            (StepOutcome::Expired, Some(message), Value::Null)
+        }
+        Phase::Cancelled { reason, .. } => {
+            let reason = reason.as_deref().unwrap_or("no reason was given");
+            rejected(StepOutcome::Cancelled, "called off", reason)
+        }
+        Phase::Refused(refused) => rejected(StepOutcome::Refused, &refused.code, &refused.message),
+        Phase::ReplanRequired { message } => {
+            let message = Some(message.clone());
+            (StepOutcome::ReplanRequired, message, Value::Null)
+        }
+        // Only final actions are looked at.
+        Phase::Staged
+        | Phase::Approved { .. }
+        | Phase::Accepted { .. }
+        | Phase::Executing
+        | Phase::Unknown { .. } => {
+            let message = "it has not ended yet".to_owned();
+            (StepOutcome::Failed, Some(message), Value::Null)
+        }
+    };
+    let last = action.attempts.last();
+    Called {
+        outcome,
+        message,
+        action: Some(action.id),
+        attempts: last.map_or(0, |last| last.number),
+        http_status: last.and_then(|last| last.http_status),
+        answer,
+        text: None,
+    }
+}
+
+fn rejected(outcome: StepOutcome, how: &str, reason: &str) -> (StepOutcome, Option<String>, Value) {
+    (outcome, Some(format!("{how}: {reason}")), Value::Null)
+}
+
+fn failed(reason: &FailReason, action: &Action) -> (StepOutcome, Option<String>, Value) {
+    let status = action.attempts.last().and_then(|last| last.http_status);
+    match reason {
+        FailReason::TargetRefused { answer } => {
+            let message = match status {
+                Some(status) => format!("the answer's status is {status}"),
+                None => "the target refused it".to_owned(),
+            };
+            (StepOutcome::Failed, Some(message), answer.value())
+        }
+        FailReason::NeverDelivered { message } => {
+            let message = format!("it was never delivered: {message}");
+            (StepOutcome::Failed, Some(message), Value::Null)
+        }
+        FailReason::WorkerFailed { answer } => {
+            let message = "the worker is certain that nothing happened".to_owned();
+            (StepOutcome::Failed, Some(message), answer.value())
+        }
+        FailReason::SettledAsNotDone { reason } => rejected(
+            StepOutcome::SettledNotDone,
+            "nobody knew whether it happened, and a person settled that it did not",
+            reason,
+        ),
+    }
+}
+
+/// What an action waits for that does not come by itself in a moment.
+pub(super) fn waits_for(action: &Action) -> Option<Waiting> {
+    match &action.phase {
+        Phase::Staged => Some(Waiting::Approval),
+        Phase::Approved { .. } | Phase::Accepted { .. } if action.is_pulled() => {
+            Some(Waiting::Turn)
+        }
+        Phase::Unknown { .. } => Some(Waiting::Settlement),
+        Phase::Approved { .. }
+        | Phase::Accepted { .. }
+        | Phase::Executing
+        | Phase::Succeeded { .. }
+        | Phase::Failed(_)
+        | Phase::Rejected { .. }
+        | Phase::Expired
+        | Phase::Cancelled { .. }
+        | Phase::Refused(_)
+        | Phase::ReplanRequired { .. } => None,
+    }
+}
+
+pub(super) fn may_still_be_cancelled(action: &Action) -> bool {
+    match action.status() {
+        Status::Staged | Status::Approved | Status::Accepted => true,
+        Status::Executing
+        | Status::Unknown
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Rejected
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Refused
+        | Status::ReplanRequired => false,
+    }
+}

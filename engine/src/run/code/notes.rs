@@ -1,0 +1,176 @@
+//! What code learns and must learn again at every replay: the time, random bytes, that it slept, what
+//! it was sent.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::shared::{Shared, differs, notes};
+use crate::canon::CanonicalJson;
+use crate::run::decide::Command;
+use crate::run::driver::{Driver, Halt};
+use crate::run::event::Note;
+use crate::run::id::StepPath;
+use crate::run::state::Run;
+use crate::time::Timestamp;
+
+pub(super) async fn now(shared: &Shared, path: Result<StepPath, Halt>) -> Result<Timestamp, Halt> {
+    const WISH: &str = "the time";
+    let (driver, path) = (&shared.driver, path?);
+    let run = driver.run();
+    match notes(&run, &path, WISH)?.first() {
+        Some(Note::Now(at)) => return Ok(*at),
+        Some(_) => return Err(differs(&run, path, WISH.to_owned())),
+        None => {}
+    }
+    let at = driver.runs.store.time.now();
+    note(driver, &path, Note::Now(at)).await?;
+    Ok(at)
+}
+
+pub(super) async fn random(
+    shared: &Shared,
+    path: Result<StepPath, Halt>,
+) -> Result<[u8; 16], Halt> {
+    const WISH: &str = "random bytes";
+    let (driver, path) = (&shared.driver, path?);
+    let run = driver.run();
+    match notes(&run, &path, WISH)?.first() {
+        Some(Note::Random(bytes)) => return Ok(*bytes),
+        Some(_) => return Err(differs(&run, path, WISH.to_owned())),
+        None => {}
+    }
+    let bytes = driver.engine()?.random_bytes().map_err(Halt::Run)?;
+    note(driver, &path, Note::Random(bytes)).await?;
+    Ok(bytes)
+}
+
+/// The first length counts: a sleep that began ends when it would have, whatever the code says later.
+pub(super) async fn sleep(
+    shared: &Shared,
+    path: Result<StepPath, Halt>,
+    time: Duration,
+) -> Result<(), Halt> {
+    const WISH: &str = "a sleep";
+    let (driver, path) = (&shared.driver, path?);
+    let run = driver.run();
+    let noted = notes(&run, &path, WISH)?;
+    let until = match noted.first() {
+        Some(Note::Sleep { until }) => *until,
+        Some(_) => return Err(differs(&run, path, WISH.to_owned())),
+        None => {
+            let until = driver.runs.store.time.now().plus(time);
+            note(driver, &path, Note::Sleep { until }).await?;
+            until
+        }
+    };
+    if noted.last() == Some(&Note::Woke) {
+        return Ok(());
+    }
+    reach(driver, until).await;
+    note(driver, &path, Note::Woke).await
+}
+
+/// What came, or none where nothing came in time.
+pub(super) async fn wait_for(
+    shared: &Shared,
+    path: Result<StepPath, Halt>,
+    name: String,
+    time: Option<Duration>,
+) -> Result<Option<Value>, Halt> {
+    let wish = match time {
+        None => format!("a wait for the event {name:?}"),
+        Some(_) => format!("a wait for the event {name:?} with a limit"),
+    };
+    let (driver, path) = (&shared.driver, path?);
+    let run = driver.run();
+    let noted = notes(&run, &path, &wish)?;
+    match noted.first() {
+        Some(Note::WaitFor { name: other }) if *other == name => {}
+        Some(_) => return Err(differs(&run, path, wish)),
+        None => note(driver, &path, Note::WaitFor { name: name.clone() }).await?,
+    }
+    let until = match (noted.get(1), time) {
+        (Some(Note::Sleep { until }), Some(_)) => Some(*until),
+        (None, Some(time)) => {
+            let until = driver.runs.store.time.now().plus(time);
+            note(driver, &path, Note::Sleep { until }).await?;
+            Some(until)
+        }
+        // It had a limit and has none now, or the other way round.
+        (Some(Note::Sleep { .. }), None) | (Some(_), Some(_)) => {
+            return Err(differs(&run, path, wish));
+        }
+        (Some(_) | None, None) => None,
+    };
+    let mut changed = driver.live.watch();
+    loop {
+        let run = driver.run();
+        if let Some(answer) = answer(&run, &path) {
+            return Ok(answer);
+        }
+        let (at, wanted) = (path.clone(), name.clone());
+        let received = driver.commit(Command::Receive {
+            path: at,
+            name: wanted,
+        });
+        if received.await?.events != run.events {
+            continue;
+        }
+        // What is answered holds a lock: it must not be kept.
+        let moved = async {
+            let moved = changed.wait_for(|now| now.events != run.events).await;
+            moved.is_ok()
+        };
+        tokio::select! {
+            moved = moved => {
+                if !moved {
+                    return Err(Halt::Stopping);
+                }
+            }
+            () = reach_if(driver, until) => note(driver, &path, Note::Woke).await?,
+        }
+    }
+}
+
+/// How a wait ended, where it has.
+fn answer(run: &Run, path: &StepPath) -> Option<Option<Value>> {
+    match run.notes.get(path)?.last()? {
+        Note::Received { name, index } => {
+            let index = usize::try_from(*index).unwrap_or(usize::MAX);
+            let data = run.signals.get(name).and_then(|sent| sent.get(index));
+            Some(Some(data.map_or(Value::Null, CanonicalJson::value)))
+        }
+        Note::Woke => Some(None),
+        Note::Now(_) | Note::Random(_) | Note::Sleep { .. } | Note::WaitFor { .. } => None,
+    }
+}
+
+async fn note(driver: &Driver, path: &StepPath, note: Note) -> Result<(), Halt> {
+    let path = path.clone();
+    driver.commit(Command::Note { path, note }).await?;
+    Ok(())
+}
+
+async fn reach_if(driver: &Driver, until: Option<Timestamp>) {
+    match until {
+        Some(until) => reach(driver, until).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until the engine's time is that late.
+async fn reach(driver: &Driver, until: Timestamp) {
+    let mut woken = driver.runs.woken();
+    loop {
+        let left = until.since(driver.runs.store.time.now());
+        if left.is_zero() {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(left) => {}
+            // The clock was set.
+            _ = woken.changed() => {}
+        }
+    }
+}

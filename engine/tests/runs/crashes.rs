@@ -1,0 +1,200 @@
+//! The process dies at every point of a run, and another one goes on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdpoint_engine::approval::Vote;
+use holdpoint_engine::engine::RunQuery;
+use holdpoint_engine::run::code::{Context, Failure, Workflows};
+use holdpoint_engine::run::event::{Note, StepOutcome, Waiting};
+use holdpoint_engine::run::{End, Flags, Run, RunId, RunStatus};
+use holdpoint_storage::MemoryLog;
+use holdpoint_storage::faulty::{Fault, FaultyLog};
+use serde_json::{Value, json};
+
+use crate::house::{House, World, approver, waiting_in};
+use crate::skill_files::RELEASE;
+
+/// Some of everything that code can ask for.
+async fn everything(ctx: Context, left: u32) -> Result<Value, Failure> {
+    let found = ctx.call("get_version", json!({})).await?;
+    let label = json!({ "at": ctx.now().await.0, "random": ctx.random().await });
+    ctx.call("set_label", label).await?;
+    if left == 2 {
+        return Err(Failure::continue_as_new(1));
+    }
+    let (a, b) = (ctx.branch("a"), ctx.branch("b"));
+    let (removed, go) = tokio::join!(a.call("delete_all", json!({})), b.wait_for("go"));
+    ctx.sleep(Duration::from_secs(10)).await;
+    let late = ctx.wait_for_at_most("late", Duration::from_secs(10)).await;
+    let failed = ctx.call("fail", json!({})).await.is_err();
+    Ok(json!([found, removed?, go, late, failed]))
+}
+
+fn workflows() -> Workflows {
+    Workflows::default().with("everything", 1, everything)
+}
+
+/// What is carried out.
+#[derive(Clone, Copy)]
+enum What {
+    Code,
+    File,
+}
+
+/// What came of it: how it ended, what it answered, and what was done how often.
+#[derive(Debug, PartialEq)]
+struct Came {
+    status: RunStatus,
+    output: Value,
+    steps: Vec<(String, String)>,
+    done: BTreeMap<String, usize>,
+}
+
+async fn begin(house: &House, what: What) -> Option<RunId> {
+    let flags = Flags {
+        allow_writes: true,
+        yes: false,
+        stage: true,
+    };
+    let begun = match what {
+        What::Code => house.try_call("everything", json!(2)).await,
+        What::File => house.try_start(RELEASE, flags).await,
+    };
+    begun.ok()
+}
+
+/// The run that goes on last, where there is one.
+fn newest(house: &House) -> Option<RunId> {
+    let query = RunQuery {
+        limit: 1,
+        ..RunQuery::default()
+    };
+    let page = house.engine.runs(&house.by, &query).expect("the runs");
+    page.runs.first().map(|run| run.id)
+}
+
+fn waits_for_go(run: &Run) -> bool {
+    let is_go = |note: &Note| matches!(note, Note::WaitFor { name } if name == "go");
+    let mut last = run.notes.values().filter_map(|notes| notes.last());
+    run.signals.is_empty() && last.any(is_go)
+}
+
+/// Plays the people and the time until the run is over, or the engine has stopped.
+async fn play(house: &House) -> Option<Arc<Run>> {
+    for _ in 0..2000 {
+        house.engine.ready().ok()?;
+        let run = house.run(newest(house)?);
+        if let Some(ended) = &run.ended
+            && !matches!(ended.end, End::Continued(_))
+        {
+            return Some(run);
+        }
+        match waiting_in(&run) {
+            // It may have been decided before, or the engine may stop in the middle.
+            Some((action, Waiting::Approval)) => {
+                drop(house.try_vote(action, Vote::Approve).await);
+            }
+            // The tool that refuses has no check: after a death nobody knows that it refused.
+            Some((action, Waiting::Settlement)) => {
+                let (by, why) = (approver(), "it never does".to_owned());
+                drop(house.engine.settle(&by, action, false, why).await);
+            }
+            Some((_, Waiting::Turn)) | None => {}
+        }
+        if waits_for_go(&run) {
+            drop(house.send(run.id, "go", json!("go!")).await);
+        }
+        let soon = Duration::from_millis(20);
+        let moved = house
+            .engine
+            .wait_run(&house.by, run.id, run.events, soon)
+            .await;
+        if moved.is_ok_and(|now| now.events == run.events) {
+            house.pass(Duration::from_secs(20));
+        }
+    }
+    panic!(
+        "it is never over: {:#?}",
+        newest(house).map(|id| house.run(id))
+    );
+}
+
+/// One run from its start to its end; with a fault of the log in between, and a new process after it.
+async fn story(what: What, fault: Option<(u64, Fault)>) -> (Came, bool) {
+    let log = Arc::new(MemoryLog::new());
+    let faulty = Arc::new(FaultyLog::new(Arc::clone(&log)));
+    let world = Arc::new(World::default());
+    let mut house = House::on(log, faulty.clone(), world, workflows()).await;
+    if let Some((successes, fault)) = fault {
+        faulty.fail_after(successes, fault);
+    }
+    begin(&house, what).await;
+    let mut over = play(&house).await;
+    if over.is_none() {
+        house = house.die_and_start(workflows()).await;
+        if newest(&house).is_none() {
+            begin(&house, what).await;
+        }
+        over = play(&house).await;
+    }
+    let run = over.expect("a log without faults");
+    let mut done = BTreeMap::new();
+    for ((name, key), times) in house.world.counts() {
+        if name != "read" {
+            assert_eq!(times, 1, "{name} under {key}");
+            *done.entry(name).or_default() += 1;
+        }
+    }
+    let steps = run.steps.iter().filter_map(|step| {
+        let (_, report) = step.made()?.ended.as_ref()?;
+        let outcome = match &report.outcome {
+            StepOutcome::SettledNotDone => &StepOutcome::Failed,
+            other => other,
+        };
+        Some((step.path.to_string(), outcome.name().to_owned()))
+    });
+    let mut steps: Vec<_> = steps.collect();
+    steps.sort();
+    let came = Came {
+        status: run.status(),
+        output: run.ended.as_ref().expect("an end").output.value(),
+        steps,
+        done,
+    };
+    (came, faulty.faults() != 0)
+}
+
+/// A fault at each append in turn, until there are no more of them.
+async fn at_every_append(what: What, fewest: u64) -> Came {
+    let (whole, _) = story(what, None).await;
+    for fault in [Fault::CrashBefore, Fault::CrashAfter] {
+        for successes in 0.. {
+            let (came, struck) = story(what, Some((successes, fault))).await;
+            assert_eq!(came, whole, "{fault:?} after {successes} appends");
+            if !struck {
+                assert!(fewest < successes, "only {successes} appends");
+                break;
+            }
+        }
+    }
+    whole
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_event_of_code_repeats_no_write_and_changes_no_answer() {
+    let came = at_every_append(What::Code, 30).await;
+    let found = json!({ "version": "1.2.3", "size": 5 });
+    let wanted = json!([found, { "removed": true }, "go!", null, true]);
+    assert_eq!((came.status, came.output), (RunStatus::Passed, wanted));
+    // Before it went on as a new run it wrote a label too.
+    assert_eq!((came.done["label"], came.done["remove"]), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_event_of_a_skill_file_repeats_no_write() {
+    let came = at_every_append(What::File, 15).await;
+    assert_eq!(came.status, RunStatus::Passed);
+    assert_eq!((came.done["label"], came.done["remove"]), (1, 1));
+}
