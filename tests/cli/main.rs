@@ -6,9 +6,9 @@ mod endpoints;
 mod files;
 mod lost;
 mod people;
-mod recordings;
 #[path = "../crash/random.rs"]
 mod random;
+mod recordings;
 mod runs;
 mod skills;
 mod story;

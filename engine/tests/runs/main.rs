@@ -2,12 +2,12 @@
 
 mod calling_off;
 mod code;
-mod heal;
 mod core;
 mod crashes;
 mod divergence;
 mod endless;
 mod given;
+mod heal;
 mod house;
 mod outcomes;
 mod properties;
