@@ -7,7 +7,6 @@ use super::event::{End, Flags, Heal, Note, Origin, Start, StepCall, StepReport, 
 use super::id::{RunId, StepPath, StepTry};
 use crate::action::ActionId;
 use crate::canon::CanonicalJson;
-use crate::skill::Skill;
 use crate::time::Timestamp;
 
 /// One run.
