@@ -9,10 +9,6 @@ use crate::time::Timestamp;
 
 /// A wish. Everything it needs to be decided is inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "made, moved once, and gone: a box buys nothing"
-)]
 pub enum Command {
     /// Take the action on: staged where there is a requirement, else accepted.
     Submit {

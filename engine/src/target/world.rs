@@ -132,7 +132,7 @@ impl World {
             etag,
             args,
             key: "",
-            named: None,
+            secret: None,
             until: Instant::now() + timeout,
         };
         self.execute(tool, call).await
@@ -176,7 +176,7 @@ impl World {
             etag: permit.etag(),
             args: &proposal.args.value(),
             key: &proposal.idempotency_key,
-            named: Some(permit.secret()),
+            secret: permit.secret(),
             until,
         };
         self.execute(tool, call).await
@@ -215,7 +215,7 @@ impl World {
             Ok(prepared) => prepared,
             Err(message) => return not_delivered(message),
         };
-        if call.named.is_some_and(|named| named != hidden.version()) {
+        if tool.class != SafetyClass::Idempotent && call.secret != hidden.version() {
             let message = "the secret changed after the commit record named its version";
             return not_delivered(message.to_owned());
         }
@@ -314,9 +314,9 @@ struct Call<'a> {
     etag: Option<&'a str>,
     args: &'a Value,
     key: &'a str,
-    /// What the commit record says of the secret, where there is a commit record: it is sent with
-    /// that version and with no other (invariant I16).
-    named: Option<Option<&'a SecretVersion>>,
+    /// The version of the secret that the commit record names: what needs a commit record is sent with
+    /// that one and with no other (invariant I16).
+    secret: Option<&'a SecretVersion>,
     until: Instant,
 }
 
