@@ -51,8 +51,7 @@ enum Transcript {
     ClaudeCode,
     /// A session of the Codex command line
     Codex,
-    /// A session of OpenClaw
-    #[value(name = "openclaw")]
+    #[value(name = "openclaw", help = "A session of OpenClaw")]
     OpenClaw,
 }
 

@@ -186,10 +186,11 @@ fn id(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Bool(_) => None,
         Value::String(text) => Some(id_of_text(text)),
-        Value::Number(_) => Some(CanonicalJson::of(value).as_str().to_owned()),
         Value::Array(items) if items.is_empty() => None,
         Value::Object(members) if members.is_empty() => None,
-        Value::Array(_) | Value::Object(_) => Some(CanonicalJson::of(value).as_str().to_owned()),
+        Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Some(CanonicalJson::of(value).as_str().to_owned())
+        }
     }
 }
 
