@@ -43,6 +43,11 @@ Examples:
   holdpoint run SKILL.md --stage --server https://holdpoint.example --wait=1h
 
 The guide is docs/RUNS.md.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(
+    clippy::option_option,
+    reason = "not given, given, and given with a time"
+)]
 pub(crate) struct RunArgs {
     /// The skill file; `-` is stdin
     #[arg(value_name = "SKILL.md", required_unless_present = "resume")]
@@ -155,9 +160,7 @@ pub(super) fn refused(error: &RunError) -> Failure {
     use crate::exit_code::ExitCode;
     let of_file = |lines: &[String], message: &str| {
         let failure = Failure::usage(message);
-        lines
-            .iter()
-            .fold(failure, |failure, line| failure.detail(line))
+        lines.iter().fold(failure, Failure::detail)
     };
     match error {
         RunError::BadInputs(lines) => of_file(lines, "the variables are not those of the file"),

@@ -12,7 +12,7 @@ use holdpoint_engine::tool::{Registry, ToolsFile};
 use holdpoint_storage::EventLog;
 
 use crate::client::{self, ServerArgs};
-use crate::config::{self, LogFormat, Settings};
+use crate::config::{self, FileSettings, LogFormat, Settings};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
@@ -80,7 +80,7 @@ impl RunPlaceArgs {
                 warn(&path, &tools, output);
                 (tools.registry, settings)
             }
-            None => Default::default(),
+            None => (Registry::default(), FileSettings::default()),
         };
         let settings = Settings::resolve(None, None, settings, config::leaf(matches));
         logging::start_with(self.log.as_deref().unwrap_or("error"), LogFormat::Text)?;
@@ -88,10 +88,8 @@ impl RunPlaceArgs {
         let mut again = String::new();
         for (option, value) in [("--data", &self.data), ("--config", &self.config)] {
             if let Some(value) = value {
-                again.push_str(&format!(
-                    " {option} {}",
-                    shell(&value.display().to_string())
-                ));
+                let value = shell(&value.display().to_string());
+                again = format!("{again} {option} {value}");
             }
         }
         Ok(Place::Folder(Box::new(Folder {

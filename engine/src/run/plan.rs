@@ -11,7 +11,7 @@ use super::skill_file::{approved, day, effect_of};
 use crate::action::SafetyClass;
 use crate::skill::{ManifestTool, Skill, Vars, schema_digest};
 use crate::time::Timestamp;
-use crate::tool::{EffectClass, Registry};
+use crate::tool::{Annotations, EffectClass, Registry};
 
 /// A step that has not been made.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +91,7 @@ pub fn plan(
         let (effect, notes) = effect_of(step, registry);
         let tool = registry.get(&step.tool);
         let usual = tool.map_or_else(
-            || step.classified(Default::default()).classified.effect,
+            || step.classified(Annotations::default()).classified.effect,
             |tool| tool.effect,
         );
         let (args, unfilled) = match step.fill(&vars, today) {

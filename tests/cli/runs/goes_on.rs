@@ -16,6 +16,10 @@ pub(super) fn wait_until(what: &str, is: impl Fn() -> bool) {
     let began = Instant::now();
     while !is() {
         assert!(began.elapsed() < PATIENCE, "{what}");
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a process tells nobody how far it is"
+        )]
         std::thread::sleep(Duration::from_millis(10));
     }
 }

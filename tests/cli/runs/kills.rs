@@ -99,6 +99,7 @@ fn i02_killed_at_any_moment_and_resumed_every_write_of_a_run_arrives_once() {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the program starts");
         let span = u64::try_from(usual.as_micros()).expect("no long time");
+        #[expect(clippy::disallowed_methods, reason = "it is a random moment")]
         std::thread::sleep(Duration::from_micros(random.below(span.max(1))));
         child.kill().expect("it can be killed");
         let was_killed = child.wait().expect("it ends").code().is_none();
