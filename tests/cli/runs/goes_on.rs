@@ -24,13 +24,13 @@ pub(super) fn wait_until(what: &str, is: impl Fn() -> bool) {
     }
 }
 
-fn spawn(place: &Place, args: &[&str]) -> Child {
+pub(super) fn spawn(place: &Place, args: &[&str]) -> Child {
     let mut command = place.command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the program starts")
 }
 
-fn end(child: Child) -> Run {
+pub(super) fn end(child: Child) -> Run {
     let output = child.wait_with_output().expect("it ends");
     Run {
         code: output.status.code().unwrap_or(-1),

@@ -73,7 +73,7 @@ impl Staged {
 }
 
 /// What approves exactly what was shown.
-fn approve(action: &Value) -> Vec<String> {
+pub(super) fn approve(action: &Value) -> Vec<String> {
     let mut args: Vec<String> = ["actions", "approve"].map(str::to_owned).into();
     args.push(text(action, "/id"));
     args.extend(["--yes", "--digest"].map(str::to_owned));
