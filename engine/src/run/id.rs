@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
@@ -85,8 +86,10 @@ fn time_of(id: &[u8; 16]) -> Timestamp {
 
 /// Where a step stands in its run: `3` for the third step of a skill file; in code the number of the
 /// call, after the names of the branches around it: `refund/2`.
+///
+/// Cheap to clone: whenever a run changes, what stood in it stands in the next state too.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
-pub struct StepPath(String);
+pub struct StepPath(Arc<str>);
 
 /// The text is not the path of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,12 +111,12 @@ impl StepPath {
         if STEP_PATH_BYTES_MAX < text.len() || !text.split('/').all(is_part) {
             return Err(StepPathError);
         }
-        Ok(Self(text))
+        Ok(Self(text.into()))
     }
 
     /// The path of a step of a skill file.
     pub fn number(number: u32) -> Self {
-        Self(number.to_string())
+        Self(number.to_string().into())
     }
 
     /// As it is written.
