@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use super::{Answer, Body, Hidden, Outgoing};
-use crate::action::ActionId;
+use crate::action::{ActionId, AttemptOutcome};
 use crate::canon::CanonicalJson;
 use crate::skill::Secrets;
 
@@ -139,6 +139,40 @@ pub(super) fn fill_request(outgoing: &mut Outgoing, secrets: &Secrets) -> Result
         }
     }
     Ok(())
+}
+
+/// What a local function answered, with each secret that it was given replaced by its hole.
+pub(super) fn without_secrets(outcome: AttemptOutcome, secrets: &Secrets) -> AttemptOutcome {
+    let json = |json: &CanonicalJson| CanonicalJson::of(&secrets.hide_in(&json.value()));
+    match outcome {
+        AttemptOutcome::Done {
+            http_status,
+            result,
+        } => AttemptOutcome::Done {
+            http_status,
+            result: json(&result),
+        },
+        AttemptOutcome::Refused {
+            http_status,
+            answer,
+        } => AttemptOutcome::Refused {
+            http_status,
+            answer: json(&answer),
+        },
+        AttemptOutcome::VersionMoved { answer } => AttemptOutcome::VersionMoved {
+            answer: json(&answer),
+        },
+        AttemptOutcome::NotDelivered { message } => AttemptOutcome::NotDelivered {
+            message: secrets.hide(&message),
+        },
+        AttemptOutcome::Unknown {
+            http_status,
+            message,
+        } => AttemptOutcome::Unknown {
+            http_status,
+            message: secrets.hide(&message),
+        },
+    }
 }
 
 fn percent_encoded(text: &str) -> String {

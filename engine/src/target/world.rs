@@ -199,7 +199,8 @@ impl World {
                     args,
                     idempotency_key: call.key.to_owned(),
                 };
-                return self.locals.call(name, local, left(until)).await;
+                let outcome = self.locals.call(name, local, left(until)).await;
+                return aside::without_secrets(outcome, &secrets);
             }
             Execute::Worker => {
                 return not_delivered("a worker pulls the calls of this tool".to_owned());

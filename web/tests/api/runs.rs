@@ -317,7 +317,7 @@ async fn an_entity_tag_and_a_wait_tell_of_changes_only() {
     );
     assert_ne!(waited.header("etag"), tag);
     let run = world.run_until(waited.json(), "cancelled").await;
-    assert_eq!(run["receipt"]["message"], "no need");
+    assert_eq!(run["receipt"]["message"], "step 2: called off: no need");
     let steps = run["receipt"]["steps"].as_array().expect("steps");
     let action = steps[1]["action"].as_str().expect("an id");
     let action = world

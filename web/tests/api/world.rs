@@ -274,7 +274,7 @@ inputs: {{"why": {{"type": "string", "default": "late"}}, "token": {{"secret": t
         let id = run["id"].as_str().expect("an id").to_owned();
         while run["status"] != status {
             let path = format!("/v1/runs/{id}?wait=10s&after={}", run["events"]);
-            let next = self.get("service", &path).await.json();
+            let next = self.get("auditor", &path).await.json();
             assert_ne!(next["events"], run["events"], "it stays so: {next}");
             run = next;
         }

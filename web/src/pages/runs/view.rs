@@ -140,7 +140,10 @@ impl RunPage {
                 .iter()
                 .map(|step| StepView::new(step, run, until))
                 .collect(),
-            input: rows(&start.input),
+            input: match start.input.as_str() {
+                "{}" | "null" => Vec::new(),
+                _ => rows(&start.input),
+            },
             secrets: start.secrets.iter().map(|name| Shown::line(name)).collect(),
             output: match &run.ended {
                 Some(ended) if ended.output.as_str() != "null" => rows(&ended.output),
@@ -187,7 +190,7 @@ fn totals(receipt: &Receipt) -> String {
         (totals.passed, "passed"),
         (totals.failed, "did not pass"),
         (totals.withheld, "withheld"),
-        (totals.waiting, "under way"),
+        (totals.waiting, "under way or not begun"),
         (totals.skipped, "left out or not reached"),
     ];
     let said = parts.iter().filter(|(count, _)| *count != 0);
