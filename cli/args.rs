@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     actions, bench, check, classify, compile, completions, doctor, events, export, import, init,
-    key, login, pause, run, runs, serve, skill, user, verify, webhooks,
+    key, login, pause, run, runs, schedules, serve, skill, user, verify, webhooks,
 };
 use crate::exit_code;
 
@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// Runs: list them, look at one, call one off
     #[command(subcommand)]
     Runs(runs::RunsCommand),
+    /// Schedules: runs of a server that begin by themselves
+    #[command(subcommand)]
+    Schedules(schedules::SchedulesCommand),
     /// Run the engine, the pages and the API
     Serve(serve::ServeArgs),
     /// The people who approve, audit and administer

@@ -12,6 +12,7 @@ mod escape;
 mod exit_code;
 mod failure;
 mod logging;
+mod model;
 mod output;
 mod problem;
 mod progress;

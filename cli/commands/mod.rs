@@ -18,6 +18,7 @@ pub(crate) mod pause;
 mod recording;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod schedules;
 pub(crate) mod serve;
 pub(crate) mod skill;
 pub(crate) mod user;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Out
         Command::Compile(args) => compile::run(&args, output),
         Command::Run(args) => run::run(&args, matches, output),
         Command::Runs(command) => block_on(runs::run(command, matches, output)),
+        Command::Schedules(command) => block_on(schedules::run(command, output)),
         Command::Serve(args) => serve::run(&args, matches, output),
         Command::User(command) => block_on(user::run(command, matches, output)),
         Command::Key(command) => block_on(key::run(command, matches, output)),

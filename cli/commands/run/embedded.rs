@@ -3,10 +3,12 @@
 //! Every step is in the log before it is made, so that the process may end at any moment: a kill
 //! loses nothing, and `--resume` goes on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::action::Phase;
 use holdpoint_engine::engine::Resumption;
+use holdpoint_engine::run::heal::{Helper, Level};
 use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Receipt, Run, RunId, RunStatus};
 use serde_json::Value;
 
@@ -16,6 +18,7 @@ use super::receipt::{Printer, exit_code};
 use super::{RunArgs, refused};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
+use crate::model::Model;
 use crate::output::Output;
 
 /// How long nothing may happen before it is looked whether anything still can.
@@ -27,7 +30,7 @@ const STOPPING_TIME: Duration = Duration::from_secs(10);
 /// Starts a run and follows it.
 pub(super) fn start(args: &RunArgs, folder: &Folder, job: Job, output: Output) -> Outcome {
     block_on(async {
-        let house = House::open(folder, output).await?;
+        let house = House::open(folder, helper(args, &job)?, output).await?;
         let new = NewRun {
             what: NewOrigin::Skill {
                 text: job.skill.text().to_owned(),
@@ -51,6 +54,23 @@ pub(super) fn start(args: &RunArgs, folder: &Folder, job: Job, output: Output) -
         output.note(&format!("{} started", run.id));
         follow(house, folder, run.id, output).await
     })
+}
+
+/// The model that may help; none at level 0, where no client is made either.
+fn helper(args: &RunArgs, job: &Job) -> Outcome<Option<Arc<dyn Helper>>> {
+    let level = match args.max_level {
+        0 => return Ok(None),
+        1 => Level::One,
+        _ => Level::Two,
+    };
+    let file = args.skill.as_deref().unwrap_or_default();
+    if file == "-" {
+        return Err(Failure::usage(
+            "a model changes the file, and stdin cannot be changed; name a file",
+        ));
+    }
+    let model = Model::of_environment(level, file.into(), job.skill.text())?;
+    Ok(Some(Arc::new(model)))
 }
 
 /// Goes on with a run. One that has passed is only shown.

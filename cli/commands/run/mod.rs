@@ -71,6 +71,18 @@ pub(crate) struct RunArgs {
     /// Run although tools are missing or have another input than the manifest of the file says
     #[arg(long, conflicts_with = "resume", help_heading = "What is allowed")]
     ignore_manifest: bool,
+    /// Ask a model about steps that fail: 1 may change assertions and binds, 2 also the arguments of reads
+    /// and idempotent writes. Changes are written into the file. `HOLDPOINT_MODEL_URL`, `_KEY` and `_NAME`
+    /// say which model
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u8).range(0..=2),
+        conflicts_with_all = ["server", "resume"],
+        help_heading = "What is allowed"
+    )]
+    max_level: u8,
     /// Show every call that would be made and what would be withheld; call nothing, store nothing
     #[arg(long, conflicts_with_all = ["resume", "wait", "detach"])]
     dry_run: bool,

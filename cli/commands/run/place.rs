@@ -8,6 +8,7 @@ use holdpoint::client::Client;
 use holdpoint_engine::engine::{Engine, HttpTools, Options, RunOptions};
 use holdpoint_engine::identity::Principal;
 use holdpoint_engine::run::RunId;
+use holdpoint_engine::run::heal::Helper;
 use holdpoint_engine::tool::{Registry, ToolsFile};
 use holdpoint_storage::EventLog;
 
@@ -133,11 +134,16 @@ pub(crate) struct House {
 
 impl House {
     /// Starts an engine on the folder.
-    pub(super) async fn open(folder: &Folder, output: Output) -> Outcome<Self> {
+    pub(super) async fn open(
+        folder: &Folder,
+        helper: Option<Arc<dyn Helper>>,
+        output: Output,
+    ) -> Outcome<Self> {
         let log = hold(folder, output)?;
         let options = Options {
             runs: RunOptions {
                 http: HttpTools::Open,
+                helper,
                 ..RunOptions::default()
             },
             network: folder.options.network.clone(),
@@ -163,7 +169,7 @@ impl House {
 /// An engine on a folder that has runs already.
 pub(crate) async fn reopen(folder: &Folder, output: Output) -> Outcome<House> {
     must_exist(folder)?;
-    House::open(folder, output).await
+    House::open(folder, None, output).await
 }
 
 /// The log of a folder that has runs already, to read it. No engine is started.

@@ -15,6 +15,7 @@ use holdpoint_web::wire;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::client;
 use crate::commands::admin::{self, Admin, BY};
 use crate::commands::user;
 use crate::exit_code::ExitCode;
@@ -157,7 +158,7 @@ pub(super) async fn change(
 pub(super) async fn remove(admin: &Admin, id: EndpointId, reason: &str) -> Outcome<()> {
     match admin {
         Admin::Server(client) => {
-            let path = format!("{}?reason={}", path(id), encoded(reason));
+            let path = format!("{}?reason={}", path(id), client::encoded(reason));
             let request = client.request(Method::DELETE, &path);
             client.send(request).await?;
             Ok(())
@@ -273,20 +274,6 @@ fn need(hooks: Option<Webhooks>) -> Outcome<Webhooks> {
 
 fn path(id: EndpointId) -> String {
     format!("{ENDPOINTS}/{id}")
-}
-
-fn encoded(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 fn to_json(endpoint: &Endpoint) -> Outcome<Value> {

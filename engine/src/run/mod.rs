@@ -17,6 +17,7 @@ pub mod event;
 mod evolve;
 pub mod gate;
 pub mod heal;
+mod help;
 pub mod id;
 pub(crate) mod layout;
 mod plan;

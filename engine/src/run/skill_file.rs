@@ -1,7 +1,6 @@
 //! A run of a skill file: its steps in order, until one does not pass.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate};
 use serde_json::Value;
@@ -11,7 +10,8 @@ use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
 use super::gate::{Approved, gate};
-use super::heal::{self, Helper, Level};
+use super::heal;
+use super::help::Help;
 use super::id::StepPath;
 use super::plan::check_tools;
 use super::shell::RunError;
@@ -190,7 +190,7 @@ async fn make(
 }
 
 /// What a step calls, as it is filled now, and what could not be filled.
-fn call_of(
+pub(super) fn call_of(
     driver: &Driver,
     step: &Step,
     vars: &Vars,
@@ -219,7 +219,7 @@ fn call_of(
     Ok((call, failures))
 }
 
-fn wish(step: &Step, call: StepCall) -> StepWish {
+pub(super) fn wish(step: &Step, call: StepCall) -> StepWish {
     StepWish {
         path: StepPath::number(step.number),
         call,
@@ -228,111 +228,8 @@ fn wish(step: &Step, call: StepCall) -> StepWish {
     }
 }
 
-/// A step that failed, and whoever may help with it.
-struct Help {
-    helper: Arc<dyn Helper>,
-    level: Level,
-    called: Called,
-    wish: StepWish,
-    today: NaiveDate,
-}
-
-impl Help {
-    /// Asks for help, takes what may be taken, and ends the step. Whatever goes wrong here is a note:
-    /// the step stays as it was.
-    async fn with(
-        self,
-        driver: &Driver,
-        skill: &mut Skill,
-        (step, mut report): (&Step, StepReport),
-        vars: &Vars,
-    ) -> Result<Option<StepReport>, Halt> {
-        let path = self.wish.path.clone();
-        let text = text_of(&self.called);
-        let ask = heal::ask(step, &report, &text, &driver.secrets, self.level);
-        let proposed = self.helper.propose(&ask).await;
-        let taken = proposed.and_then(|proposal| {
-            let file = heal::applied(skill, step, &proposal, self.level)?;
-            let index = skill.steps.iter().position(|other| other == step);
-            let after = index.and_then(|index| file.steps.get(index)).cloned();
-            let after = after.ok_or("the step is gone from the changed file")?;
-            Ok((file, after, proposal.reason))
-        });
-        let (file, after, reason) = match taken {
-            Ok(taken) => taken,
-            Err(why) => {
-                report.notes.push(format!("no help: {why}"));
-                driver.end_step(&path, report.clone()).await?;
-                return Ok(Some(report));
-            }
-        };
-        let is_called_again = after.args != step.args;
-        let level = if is_called_again {
-            Level::Two
-        } else {
-            Level::One
-        };
-        let healed = heal::record(step, &after, level, &reason);
-        if !is_called_again {
-            let mut again = judge(&after, &self.called, &driver.secrets);
-            again.notes.clone_from(&report.notes);
-            if again.outcome != StepOutcome::Passed {
-                report
-                    .notes
-                    .push("no help: what was proposed does not hold either".to_owned());
-                driver.end_step(&path, report.clone()).await?;
-                return Ok(Some(report));
-            }
-            let heal = Command::Heal {
-                path: path.clone(),
-                heal: healed,
-            };
-            driver.commit(heal).await?;
-            keep(&self, &file, skill, &mut again).await;
-            driver.end_step(&path, again.clone()).await?;
-            return Ok(Some(again));
-        }
-        // The step failed; its change makes it begin once more, under the same gate.
-        driver.end_step(&path, report.clone()).await?;
-        driver
-            .commit(Command::Heal {
-                path: path.clone(),
-                heal: healed,
-            })
-            .await?;
-        let (call, unfilled) = call_of(driver, &after, vars, self.today)?;
-        let wish = wish(&after, call);
-        let made = match driver.begin_step(&wish).await? {
-            Err(report) => return Ok(Some(report)),
-            Ok(made) => made,
-        };
-        let mut again = if unfilled.is_empty() {
-            let called = driver.make(&wish, &made).await?;
-            judge(&after, &called, &driver.secrets)
-        } else {
-            unsent(unfilled)
-        };
-        again.notes.clone_from(&wish.call.notes);
-        if again.outcome == StepOutcome::Passed {
-            keep(&self, &file, skill, &mut again).await;
-        }
-        driver.end_step(&path, again.clone()).await?;
-        Ok(Some(again))
-    }
-}
-
-/// Goes on with the changed file, and has it kept.
-async fn keep(help: &Help, file: &Skill, skill: &mut Skill, report: &mut StepReport) {
-    if let Err(why) = help.helper.keep(file).await {
-        report
-            .notes
-            .push(format!("the changed file was not kept: {why}"));
-    }
-    *skill = file.clone();
-}
-
 /// The report of a step of which nothing was sent.
-fn unsent(failures: Vec<String>) -> StepReport {
+pub(super) fn unsent(failures: Vec<String>) -> StepReport {
     StepReport {
         outcome: StepOutcome::Failed,
         failures,
@@ -350,7 +247,7 @@ fn unsent(failures: Vec<String>) -> StepReport {
 ///
 /// Whether a status is good is for the step to say; where it says nothing, one outside 200 to 299 is
 /// not.
-fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
+pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
     let mut report = called.report();
     let has_answer = match called.outcome {
         StepOutcome::Passed => true,
@@ -414,7 +311,7 @@ fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
 }
 
 /// The body of an answer as text.
-fn text_of(called: &Called) -> String {
+pub(super) fn text_of(called: &Called) -> String {
     match (&called.text, &called.answer) {
         (Some(text), _) | (None, Value::String(text)) => text.clone(),
         (None, answer) => CanonicalJson::of(answer).as_str().to_owned(),

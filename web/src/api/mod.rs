@@ -16,6 +16,7 @@ mod receipt;
 mod run_acts;
 mod run_errors;
 mod runs;
+mod schedules;
 mod sessions;
 mod stream;
 mod tools;
@@ -107,6 +108,11 @@ fn make() -> (Router<AppState>, OpenApi) {
         .routes(routes!(run_acts::history, run_acts::signal))
         .routes(routes!(run_acts::cancel))
         .routes(routes!(run_acts::resume))
+        .routes(routes!(schedules::list, schedules::create))
+        .routes(routes!(schedules::show, schedules::delete))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::run_now))
         .routes(routes!(events::list))
         .routes(routes!(stream::stream))
         .routes(routes!(tools::list))

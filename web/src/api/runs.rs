@@ -56,7 +56,7 @@ pub(super) async fn start(
     params.only(&[], false)?;
     let key = idempotency::key(&headers)?;
     let new = NewRun {
-        what: origin(&body)?,
+        what: origin(&body.value, &body.json)?,
         flags: Flags {
             allow_writes: body.value.allow_writes,
             yes: body.value.yes,
@@ -85,8 +85,7 @@ pub(super) async fn start(
 }
 
 /// What is to be carried out: of the two kinds exactly one, with what belongs to it.
-fn origin(body: &Body<wire::NewRun>) -> Result<NewOrigin, Problem> {
-    let (new, json) = (&body.value, &body.json);
+pub(super) fn origin(new: &wire::NewRun, json: &Value) -> Result<NewOrigin, Problem> {
     let misplaced = |names: &[&str], kind: &str| {
         let member = names.iter().find(|name| json.get(**name).is_some())?;
         let detail = format!("{member} is for a run of a {kind}");

@@ -11,6 +11,7 @@ mod operations;
 mod people;
 mod run_receipt;
 mod runs;
+mod schedules;
 mod webhooks;
 mod work;
 
@@ -37,6 +38,7 @@ pub use run_receipt::{
     RunAssert, RunReceipt, RunSkill, RunStep, RunTotals, RunWithheld, RunWorkflow,
 };
 pub use runs::{INTERRUPTED, NewRun, Run, RunFlags, RunResumption, RunSignal, RunSummary, Runs};
+pub use schedules::{NewSchedule, Schedule, Schedules};
 pub use webhooks::{
     NewWebhookEndpoint, WebhookAttempt, WebhookDeliveries, WebhookDelivery, WebhookDisabled,
     WebhookEnabling, WebhookEndpoint, WebhookEndpointChange, WebhookEndpoints, WebhookRotation,
