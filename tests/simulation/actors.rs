@@ -132,7 +132,11 @@ impl World {
         if self.dice.in_thousand(300) {
             *self.dice.pick(&[100, 700]).unwrap_or(&100)
         } else {
-            self.dice.between(1, 1000)
+            // Some are more than is left.
+            match self.dice.between(1, 1000) {
+                usual @ ..=985 => usual,
+                _ => 200_000,
+            }
         }
     }
 
