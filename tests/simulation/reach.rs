@@ -17,10 +17,62 @@ enum Why {
 
 use Why::{Never, Seldom};
 
-const STAYS: &str = "what needs an approval goes back to approved, the rest to accepted";
+const KEEPS: &str = "what needs an approval goes back to approved, all else to accepted";
+const TRIES: &str = "needs a fault at each of four attempts of one action";
+const LATE: &str =
+    "needs an answer after the attempt was proved undone and something else happened";
 
 /// What is not asked for.
-const EXCEPT: &[(&str, &str, &str, Why)] = &[];
+const EXCEPT: &[(&str, &str, &str, Why)] = &[
+    ("action.deferred", "accepted", "approved", Never(KEEPS)),
+    ("action.deferred", "approved", "accepted", Never(KEEPS)),
+    (
+        "action.late_answer",
+        "refused",
+        "refused",
+        Never("nothing was sent that could be answered"),
+    ),
+    ("action.deferred", "accepted", "accepted", Seldom(TRIES)),
+    ("action.deferred", "accepted", "failed", Seldom(TRIES)),
+    ("action.deferred", "approved", "failed", Seldom(TRIES)),
+    (
+        "action.attempt_not_delivered",
+        "executing",
+        "failed",
+        Seldom(TRIES),
+    ),
+    (
+        "action.replan_required",
+        "executing",
+        "replan_required",
+        Seldom("the version must move within the moment between the last read and the call"),
+    ),
+    (
+        "action.resend_dropped",
+        "unknown",
+        "unknown",
+        Seldom("needs a resend for which the time is up, or a clock that hides it"),
+    ),
+    (
+        "action.withdrawn",
+        "approved",
+        "staged",
+        Seldom("needs a change of mind within 20 seconds"),
+    ),
+    ("action.late_answer", "staged", "staged", Seldom(LATE)),
+    ("action.late_answer", "approved", "approved", Seldom(LATE)),
+    ("action.late_answer", "accepted", "accepted", Seldom(LATE)),
+    ("action.late_answer", "executing", "executing", Seldom(LATE)),
+    ("action.late_answer", "rejected", "rejected", Seldom(LATE)),
+    ("action.late_answer", "expired", "expired", Seldom(LATE)),
+    ("action.late_answer", "cancelled", "cancelled", Seldom(LATE)),
+    (
+        "action.late_answer",
+        "replan_required",
+        "replan_required",
+        Seldom(LATE),
+    ),
+];
 
 /// The transitions that the document lists.
 pub(crate) fn listed() -> BTreeSet<Transition> {
