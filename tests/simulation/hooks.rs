@@ -1,7 +1,7 @@
 //! Webhook endpoints: services that answer badly and late, and who looks after them.
 //!
-//! A third of all seeds has two of them: one hears of everything, the other of some of what its owner
-//! asked for. What each must be told is in [`crate::ears`].
+//! A third of all seeds has one of them, which hears of everything, or of some of what its owner asked
+//! for. Never two: which of two that wait for the log is woken first is not drawn from the seed. What each must be told is in [`crate::ears`].
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn read(notice: &Notice) -> Option<(String, u64, Value)> {
 }
 
 impl World {
-    /// Somebody asks for the endpoints.
+    /// Somebody asks for the endpoint.
     pub(crate) async fn wish(&self, engine: &Engine) -> Result<(), String> {
         let (root, program) = {
             let people = self.people();
@@ -89,33 +89,32 @@ impl World {
         };
         let by = engine.identity().principal(&root);
         let by = by.ok_or("there is no administrator")?;
-        for is_own in [false, true] {
-            let owner = if is_own { &program } else { &root };
-            let mut new = NewEndpoint {
-                owner: owner.clone(),
-                name: "an endpoint".to_owned(),
-                url: "https://ears.example/hook".to_owned(),
-                ..NewEndpoint::default()
-            };
-            if is_own {
-                new.types = KINDS.iter().map(|(_, name)| (*name).to_owned()).collect();
-                new.tools = TOOL_NAMES.iter().map(|name| (*name).to_owned()).collect();
-            }
-            let created = engine.create_webhook(&by, new).await;
-            let (endpoint, secret) = created.map_err(|error| error.to_string())?;
-            self.watch().ears.begin(Wish {
-                id: endpoint
-                    .id
-                    .to_string()
-                    .trim_start_matches("whk_")
-                    .to_owned(),
-                secret: secret.expose().to_owned(),
-                owner: is_own.then(|| program.clone()),
-                kinds: if is_own { &KIND_NAMES } else { &[] },
-                tools: if is_own { &TOOL_NAMES } else { &[] },
-                from: endpoint.place.through,
-            });
+        let is_own = self.post.in_thousand(500);
+        let owner = if is_own { &program } else { &root };
+        let mut new = NewEndpoint {
+            owner: owner.clone(),
+            name: "an endpoint".to_owned(),
+            url: "https://ears.example/hook".to_owned(),
+            ..NewEndpoint::default()
+        };
+        if is_own {
+            new.types = KINDS.iter().map(|(_, name)| (*name).to_owned()).collect();
+            new.tools = TOOL_NAMES.iter().map(|name| (*name).to_owned()).collect();
         }
+        let created = engine.create_webhook(&by, new).await;
+        let (endpoint, secret) = created.map_err(|error| error.to_string())?;
+        self.watch().ears.begin(Wish {
+            id: endpoint
+                .id
+                .to_string()
+                .trim_start_matches("whk_")
+                .to_owned(),
+            secret: secret.expose().to_owned(),
+            owner: is_own.then(|| program.clone()),
+            kinds: if is_own { &KIND_NAMES } else { &[] },
+            tools: if is_own { &TOOL_NAMES } else { &[] },
+            from: endpoint.place.through,
+        });
         Ok(())
     }
 

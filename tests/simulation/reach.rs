@@ -11,7 +11,7 @@ pub(crate) type Transition = (String, String, String);
 enum Why {
     /// It cannot be: the document lists the statuses before and after, not which go together.
     Never(&'static str),
-    /// So seldom that a change of anything may lose it.
+    /// So seldom that a change of anything may lose it, or not simulated.
     Seldom(&'static str),
 }
 
@@ -58,6 +58,18 @@ const EXCEPT: &[(&str, &str, &str, Why)] = &[
         "approved",
         "staged",
         Seldom("needs a change of mind within 20 seconds"),
+    ),
+    (
+        "action.secret_named",
+        "executing",
+        "executing",
+        Seldom("no tool of the simulation has a secret"),
+    ),
+    (
+        "action.lease_keyed",
+        "executing",
+        "executing",
+        Seldom("no worker of the simulation claims under a key"),
     ),
     ("action.late_answer", "staged", "staged", Seldom(LATE)),
     ("action.late_answer", "approved", "approved", Seldom(LATE)),
