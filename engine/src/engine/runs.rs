@@ -286,7 +286,7 @@ impl Engine {
         };
         self.inner.drivers.spawn(async move {
             let _carried = carried;
-            drive(driver).await;
+            Box::pin(drive(driver)).await;
         });
     }
 

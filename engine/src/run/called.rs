@@ -60,16 +60,12 @@ impl Called {
 }
 
 pub(super) fn withheld(verdict: Verdict) -> Called {
-    match verdict.flag() {
-        Some(flag) => {
-            let message = format!("withheld: nothing was sent; {flag} would allow it");
-            Called::not_made(StepOutcome::Withheld, message)
-        }
-        None => {
-            let message = "the call is not the one that the step's approve hash was made of: nothing was sent, and no flag allows it";
-            Called::not_made(StepOutcome::Failed, message.to_owned())
-        }
+    if let Some(flag) = verdict.flag() {
+        let message = format!("withheld: nothing was sent; {flag} would allow it");
+        return Called::not_made(StepOutcome::Withheld, message);
     }
+    let message = "the call is not the one that the step's approve hash was made of: nothing was sent, and no flag allows it";
+    Called::not_made(StepOutcome::Failed, message.to_owned())
 }
 
 pub(super) fn with_text(mut called: Called, heard: Option<Heard>) -> Called {

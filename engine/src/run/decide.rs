@@ -248,13 +248,12 @@ fn begin(
 ) -> Result<Vec<Event>, RunRefusal> {
     call.number = match run.step(&path).map(|step| &step.what) {
         None => 1,
-        Some(What::Skipped { .. }) => return Err(is_another(run, path, &call)),
         Some(What::Made(made)) if made.again => made.call.number + 1,
         // The same call: the one that began there goes on.
         Some(What::Made(made)) if made.call.tool == call.tool && made.call.args == call.args => {
             return Ok(Vec::new());
         }
-        Some(What::Made(_)) => return Err(is_another(run, path, &call)),
+        Some(What::Made(_) | What::Skipped { .. }) => return Err(is_another(run, path, &call)),
     };
     if is_full {
         return Err(RunRefusal::Full);
@@ -266,12 +265,11 @@ fn resume(run: &Run, flags: Flags, is_full: bool) -> Result<Vec<Event>, RunRefus
     match run.ended.as_ref().map(|ended| &ended.end) {
         None if run.flags == flags => Ok(Vec::new()),
         None | Some(_) if is_full => Err(RunRefusal::Full),
-        None => Ok(vec![Event::Resumed { flags }]),
+        None | Some(End::Diverged) => Ok(vec![Event::Resumed { flags }]),
         Some(End::Passed) => Err(RunRefusal::NotResumable("the run has passed")),
         Some(End::Continued(_)) => Err(RunRefusal::NotResumable(
             "the run goes on as another one; look there",
         )),
-        Some(End::Diverged) => Ok(vec![Event::Resumed { flags }]),
         Some(_) if run.is_skill() => Ok(vec![Event::Resumed { flags }]),
         Some(_) => Err(RunRefusal::NotResumable(
             "code that has ended does not go on, since its compensations would be made twice; start it again",

@@ -250,8 +250,11 @@ pub(crate) fn load(log: &dyn EventLog, id: RunId) -> Result<Option<(Run, Version
     }
 }
 
+/// What is put into the indexes, and what is deleted from them.
+pub(crate) type Entries = (Vec<IndexPut>, Vec<(u8, Vec<u8>)>);
+
 /// What stands in the indexes for a run: what is put there, and what is deleted.
-pub(crate) fn entries(run: &Run) -> Result<(Vec<IndexPut>, Vec<(u8, Vec<u8>)>), CodecError> {
+pub(crate) fn entries(run: &Run) -> Result<Entries, CodecError> {
     let key = run.id.as_bytes().to_vec();
     let mut puts = vec![IndexPut {
         index: RUNS,

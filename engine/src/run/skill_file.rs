@@ -104,7 +104,8 @@ pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
             // What is under way is taken back first, or followed to its end.
             driver.check_cancel()?;
         }
-        let Some(report) = make(driver, &mut skill, index, &vars, today).await? else {
+        let made = Box::pin(make(driver, &mut skill, index, &vars, today)).await?;
+        let Some(report) = made else {
             continue;
         };
         if let Some(end) = report.outcome.ends() {

@@ -100,7 +100,7 @@ pub(crate) async fn drive(driver: Driver) {
         return;
     }
     let went = match &run.start.origin {
-        Origin::Skill { text, .. } => skill_file::carry_on(&driver, text).await,
+        Origin::Skill { text, .. } => Box::pin(skill_file::carry_on(&driver, text)).await,
         Origin::Code { name, version } => code::carry_on(&driver, name, *version).await,
     };
     if let Err(halt) = settle(&driver, went).await {

@@ -270,12 +270,11 @@ impl Driver {
                 continue;
             };
             let id = attempt.action_id(made.started_at);
-            let called = match self.load(id)? {
-                Some(_) => called_of(&self.follow(&step.path, id).await?.action),
-                None => {
-                    let message = "the run was called off before it was made".to_owned();
-                    Called::not_made(StepOutcome::Cancelled, message)
-                }
+            let called = if self.load(id)?.is_some() {
+                called_of(&self.follow(&step.path, id).await?.action)
+            } else {
+                let message = "the run was called off before it was made".to_owned();
+                Called::not_made(StepOutcome::Cancelled, message)
             };
             self.end_step(&step.path, called.report()).await?;
         }

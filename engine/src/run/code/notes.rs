@@ -106,8 +106,10 @@ pub(super) async fn wait_for(
     let mut changed = driver.live.watch();
     loop {
         let run = driver.run();
-        if let Some(answer) = answer(&run, &path) {
-            return Ok(answer);
+        match answer(&run, &path) {
+            Answer::Came(data) => return Ok(Some(data)),
+            Answer::Nothing => return Ok(None),
+            Answer::NotYet => {}
         }
         let (at, wanted) = (path.clone(), name.clone());
         let received = driver.commit(Command::Receive {
@@ -133,16 +135,27 @@ pub(super) async fn wait_for(
     }
 }
 
-/// How a wait ended, where it has.
-fn answer(run: &Run, path: &StepPath) -> Option<Option<Value>> {
-    match run.notes.get(path)?.last()? {
-        Note::Received { name, index } => {
+/// How a wait ended.
+enum Answer {
+    /// It got this.
+    Came(Value),
+    /// Nothing came in time.
+    Nothing,
+    /// It has not ended.
+    NotYet,
+}
+
+fn answer(run: &Run, path: &StepPath) -> Answer {
+    match run.notes.get(path).and_then(|notes| notes.last()) {
+        Some(Note::Received { name, index }) => {
             let index = usize::try_from(*index).unwrap_or(usize::MAX);
             let data = run.signals.get(name).and_then(|sent| sent.get(index));
-            Some(Some(data.map_or(Value::Null, CanonicalJson::value)))
+            Answer::Came(data.map_or(Value::Null, CanonicalJson::value))
         }
-        Note::Woke => Some(None),
-        Note::Now(_) | Note::Random(_) | Note::Sleep { .. } | Note::WaitFor { .. } => None,
+        Some(Note::Woke) => Answer::Nothing,
+        Some(Note::Now(_) | Note::Random(_) | Note::Sleep { .. } | Note::WaitFor { .. }) | None => {
+            Answer::NotYet
+        }
     }
 }
 
