@@ -167,10 +167,16 @@ impl Secrets {
         }
     }
 
-    /// Whether a number is a secret of some other place, and what to call it.
+    /// Whether a number is, or holds, a secret of some other place, and what to call it.
     pub(super) fn number(&self, text: &str) -> Option<&str> {
-        let name = self.names.get(text)?;
-        (text.len() >= 4).then_some(name)
+        let whole = self.names.get(text).filter(|_| text.len() >= 4);
+        // A sign or a digit more does not hide it.
+        let inside = || {
+            let is_in = |secret: &str| secret.len() >= INSIDE_BYTES_MIN && text.contains(secret);
+            let found = self.known.iter().find(|(secret, _)| is_in(secret));
+            found.map(|(_, name)| name)
+        };
+        whole.or_else(inside).map(String::as_str)
     }
 
     /// Whether a text holds a secret.

@@ -166,6 +166,11 @@ fn i16_secrets_of_any_place_become_inputs() {
             "\"pin_2\":{\"required\":true,\"secret\":true,\"type\":\"integer\"}",
         ],
     );
+    let compiled = Trace::new()
+        .call("login", &json!({ "password": "812345" }), &json!({}))
+        .call("get_a", &json!({ "n": -812_345 }), &json!({}))
+        .compile();
+    assert!(!everything(&compiled).contains("812345"), "nor in a number");
     // A key has no holes, neither for a secret nor by its name.
     let trace = Trace::new().call("get_a", &json!({ "{{x}}": 1 }), &json!({}));
     let error = trace
