@@ -2,6 +2,7 @@
 
 mod forms;
 mod list;
+mod schedules;
 mod standing;
 mod step;
 #[cfg(test)]
@@ -21,6 +22,9 @@ use crate::wire;
 
 pub(super) use forms::{cancel, resume};
 pub(super) use list::get as list;
+pub(super) use schedules::{
+    get as schedules, pause as pause_schedule, resume as resume_schedule, run as run_schedule,
+};
 use standing::Standing;
 use view::{FormState, RunPage, Source};
 
