@@ -142,6 +142,7 @@ async fn the_pages_of_runs_are_accessible_and_fit_in_light_and_dark_on_desktop_a
                     ("run-waiting", format!("{}/runs/{staged}", house.url)),
                     ("run-withheld", format!("{}/runs/{withheld}", house.url)),
                     ("run-failed", format!("{}/runs/{failed}", house.url)),
+                    ("schedules", format!("{}/schedules", house.url)),
                     ("tools-built-in", format!("{}/tools", house.url)),
                 ],
             ),

@@ -9,6 +9,7 @@ mod matrix;
 mod openapi;
 mod problems;
 mod runs;
+mod schedules;
 mod serving;
 mod stream;
 mod webhooks;

@@ -116,6 +116,41 @@ const ROWS: &[(&str, &str, [u16; 9])] = &[
     ),
     (
         "GET",
+        "/v1/schedules",
+        [401, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/schedules",
+        [401, 201, 201, 403, 403, 403, 403, 403, 403],
+    ),
+    (
+        "GET",
+        "/v1/schedules/{id}",
+        [401, 200, 200, 404, 404, 200, 200, 200, 200],
+    ),
+    (
+        "DELETE",
+        "/v1/schedules/{id}",
+        [401, 204, 204, 404, 404, 403, 403, 204, 204],
+    ),
+    (
+        "POST",
+        "/v1/schedules/{id}/pause",
+        [401, 200, 200, 404, 404, 403, 403, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/schedules/{id}/resume",
+        [401, 200, 200, 404, 404, 403, 403, 200, 200],
+    ),
+    (
+        "POST",
+        "/v1/schedules/{id}/run",
+        [401, 200, 200, 404, 404, 403, 403, 200, 200],
+    ),
+    (
+        "GET",
         "/v1/events",
         [401, 403, 403, 403, 403, 200, 200, 200, 200],
     ),
@@ -292,6 +327,8 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
         ("POST", "/v1/runs/{id}/events") => Some(json!({"name": "paid", "data": {"n": n}})),
         ("POST", "/v1/runs/{id}/cancel") => Some(json!({})),
         ("POST", "/v1/runs/{id}/resume") => Some(json!({"stage": true})),
+        ("POST", "/v1/schedules") => Some(world.schedule_body()),
+        ("POST", "/v1/schedules/{id}/pause") => Some(json!({"reason": "a holiday"})),
         ("POST", "/v1/people") => Some(json!({"email": format!("n{n}@example.com"), "name": "N"})),
         ("PATCH", "/v1/people/{id}" | "/v1/webhook-endpoints/{id}") => {
             Some(json!({"name": format!("N{n}")}))
@@ -340,6 +377,10 @@ async fn i18_everybody_may_do_what_the_table_says_and_nothing_else() {
                     route if route.starts_with("/v1/runs/{id}") => {
                         let run = world.run().await;
                         route.replace("{id}", run["id"].as_str().expect("an id"))
+                    }
+                    route if route.starts_with("/v1/schedules/{id}") => {
+                        let schedule = world.schedule().await;
+                        route.replace("{id}", schedule["id"].as_str().expect("an id"))
                     }
                     route if route.starts_with("/v1/actions/{id}") => {
                         route.replace("/v1/actions/{id}", &path(&action))

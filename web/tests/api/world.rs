@@ -281,6 +281,20 @@ inputs: {{"why": {{"type": "string", "default": "late"}}, "token": {{"secret": t
         run
     }
 
+    /// What makes a schedule that is due once a year.
+    pub(crate) fn schedule_body(&self) -> Value {
+        json!({
+            "name": "yearly", "cron": "0 0 1 1 *", "zone": "Europe/Berlin",
+            "run": { "skill": self.skill(), "stage": true },
+        })
+    }
+
+    /// A schedule of the service.
+    pub(crate) async fn schedule(&self) -> Value {
+        let body = self.schedule_body();
+        self.post("service", "/v1/schedules", &body).await.json()
+    }
+
     /// A staged action of the service.
     pub(crate) async fn staged(&self) -> Value {
         let answer = self.post("service", "/v1/actions", &self.refund()).await;
