@@ -59,7 +59,7 @@ impl Staged {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         through(APPROVER, &args);
         wait_until("the run goes on by itself", || {
-            let tail = ["events", "tail", "--json", "--limit", "1000"];
+            let tail = ["events", "tail", "--json", "--limit", "200"];
             through(AUDITOR, &tail).ok().contains("run.ended")
         });
         server.stop();

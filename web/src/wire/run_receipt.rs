@@ -95,6 +95,9 @@ pub struct RunStep {
     pub tool: Option<String>,
     /// What a repeat does to the world: `read`, `idempotent-write` or `destructive`.
     pub effect: Option<String>,
+    /// The effect class that the file says itself; what that overrides stands in the notes.
+    #[serde(rename = "override")]
+    pub own_effect: Option<String>,
     /// The SHA-256 of the canonical arguments, secrets left out.
     pub args_digest: Option<String>,
     /// The key that was sent to targets that take one, where the tool made none of its own.
@@ -191,6 +194,7 @@ fn step(step: &receipt::StepReceipt) -> RunStep {
         ms: step.ms,
         tool: step.tool.clone(),
         effect: step.effect.map(str::to_owned),
+        own_effect: step.own_effect.map(str::to_owned),
         args_digest: step.args_digest.clone(),
         idempotency_key: step.idempotency_key.clone(),
         tried: step.tried,
