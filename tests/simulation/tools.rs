@@ -18,7 +18,7 @@ pub(crate) fn kept_ms(part: &str) -> Option<u64> {
     let minute = 60_000;
     match part {
         "kept" => Some(24 * 60 * minute + minute),
-        "brief" => Some(2 * minute + minute),
+        "brief" => Some(75_000 + minute),
         _ => None,
     }
 }
@@ -127,7 +127,7 @@ fn file(changed: bool) -> Value {
         "charge_again": {
             "safetyClass": "write-once-checkable", "input": input,
             "idempotencyKey": "again:{order}:{reference}", "execute": execute("brief"),
-            "requestLifetime": "60s", "keyRetention": "2m",
+            "requestLifetime": "60s", "keyRetention": "75s",
         },
         "refund_again": {
             "safetyClass": "approval-bound", "input": input, "state": state,
@@ -137,7 +137,7 @@ fn file(changed: bool) -> Value {
         "wipe_again": {
             "safetyClass": "irreversible", "input": input,
             "idempotencyKey": "wipe-again:{order}:{reference}", "execute": execute("brief"),
-            "requestLifetime": "60s", "keyRetention": "2m",
+            "requestLifetime": "60s", "keyRetention": "75s",
         },
         "wipe": {
             "description": version, "safetyClass": "irreversible", "input": input,
