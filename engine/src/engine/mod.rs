@@ -45,7 +45,7 @@ use crate::run::shell::Runs;
 use crate::schedule::shell::Schedules;
 use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
 use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
-use crate::target::{HttpTarget, World};
+use crate::target::{HttpTarget, Locals, NetworkOptions, Target, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
 use crate::webhook::{Deliverer, Sender, Webhooks};
@@ -184,21 +184,10 @@ impl Engine {
             notifier: notifier.unwrap_or_else(|| Arc::new(HttpTarget::strict(network.clone()))),
             base: public_url.unwrap_or_default(),
         });
-        let requests = target.clone().unwrap_or_else(|| match runs.http {
-            HttpTools::Open => Arc::new(HttpTarget::new(network.clone())),
-            HttpTools::Off | HttpTools::Guarded => Arc::new(HttpTarget::strict(network.clone())),
-        });
-        let target = target.unwrap_or_else(|| Arc::new(HttpTarget::new(network)));
-        let registry = match runs.http {
-            HttpTools::Off => registry,
-            HttpTools::Guarded | HttpTools::Open => {
-                Arc::new(Registry::clone(&registry).with_built_in())
-            }
-        };
         let work = Arc::new(Work {
             store: Arc::clone(&store),
-            registry,
-            world: World::new(target, requests, locals),
+            registry: with_built_in(registry, runs.http),
+            world: world(target, &network, runs.http, locals),
         });
         let dispatcher = inbox.receivers().map(|receivers| {
             tokio::spawn(Dispatcher::new(Arc::clone(&work), receivers, calls_max).run())
@@ -208,10 +197,10 @@ impl Engine {
             async move { work.end_changed().await }
         });
         let deliverer = has_key.then(|| tokio::spawn(Deliverer::new(Arc::clone(&sender)).run()));
-        let all_runs = Arc::new(Runs::new(Arc::clone(&store)));
-        let schedules = Schedules::load(Arc::clone(&store));
-        let schedules = schedules.map_err(|error| OpenError::Store(Box::new(error)))?;
+        let schedules = Schedules::load(Arc::clone(&store))
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
         let inner = Inner {
+            runs: Arc::new(Runs::new(Arc::clone(&store))),
             store,
             work,
             identity,
@@ -221,22 +210,25 @@ impl Engine {
             dispatcher: Mutex::new(dispatcher),
             sender,
             deliverer: Mutex::new(deliverer),
-            runs: all_runs,
             schedules: Arc::new(schedules),
             workflows: runs.workflows,
             helper: runs.helper,
             drivers: TaskTracker::new(),
         };
-        let engine = Self {
-            inner: Arc::new(inner),
-        };
+        let inner = Arc::new(inner);
+        let engine = Self { inner };
         if runs.resume {
-            engine
-                .resume_unattended()
-                .map_err(|error| OpenError::Store(Box::new(error)))?;
-            engine.start_clock();
+            engine.go_on_with_runs()?;
         }
         Ok(engine)
+    }
+
+    /// Goes on with what nobody sits before, and starts what schedules say.
+    fn go_on_with_runs(&self) -> Result<(), OpenError> {
+        self.resume_unattended()
+            .map_err(|error| OpenError::Store(Box::new(error)))?;
+        self.start_clock();
+        Ok(())
     }
 
     /// The tools that exist.
@@ -308,6 +300,34 @@ impl Engine {
         store.checkpoint().await;
         store.log.close().await;
     }
+}
+
+/// The tools of the file, and the built-in ones where runs have them.
+fn with_built_in(registry: Arc<Registry>, http: HttpTools) -> Arc<Registry> {
+    match http {
+        HttpTools::Off => registry,
+        HttpTools::Guarded | HttpTools::Open => {
+            Arc::new(Registry::clone(&registry).with_built_in())
+        }
+    }
+}
+
+/// The way out: what the tools file names may be local, what arguments name only where that is open.
+fn world(
+    target: Option<Arc<dyn Target>>,
+    network: &NetworkOptions,
+    http: HttpTools,
+    locals: Locals,
+) -> World {
+    if let Some(target) = target {
+        return World::new(Arc::clone(&target), target, locals);
+    }
+    let named: Arc<dyn Target> = Arc::new(HttpTarget::new(network.clone()));
+    let asked: Arc<dyn Target> = match http {
+        HttpTools::Open => Arc::clone(&named),
+        HttpTools::Off | HttpTools::Guarded => Arc::new(HttpTarget::strict(network.clone())),
+    };
+    World::new(named, asked, locals)
 }
 
 /// Whether the principal may see the action.

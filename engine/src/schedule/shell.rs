@@ -65,7 +65,7 @@ impl Schedules {
             above = Some(last.clone());
             for (key, _) in entries {
                 let id = key.try_into().map(ScheduleId::from_bytes);
-                let id = id.map_err(|_| damaged("a key of the index is no id".to_owned()))?;
+                let id = id.map_err(|_| damaged("a key of the index is no id"))?;
                 // An index that was built again also holds those that were deleted.
                 if let Some(entry) = replay(&store, id)? {
                     all.insert(id, entry);
@@ -237,8 +237,9 @@ fn replay(store: &Store, id: ScheduleId) -> Result<Option<Entry>, RunError> {
         };
         version = last.version;
         for record in &records {
-            let event = event_of(record).map_err(|error| damaged(error.0))?;
-            state = evolve(state, id, Timestamp(record.time_ms), &event).map_err(damaged)?;
+            let event = event_of(record).map_err(|error| damaged(&error.0))?;
+            state = evolve(state, id, Timestamp(record.time_ms), &event)
+                .map_err(|reason| damaged(&reason))?;
         }
     }
     state
@@ -312,7 +313,7 @@ fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> RunErro
     RunError::Unavailable(Box::new(error))
 }
 
-fn damaged(reason: String) -> RunError {
+fn damaged(reason: &str) -> RunError {
     RunError::Unavailable(Box::new(CodecError(format!(
         "a schedule is damaged: {reason}"
     ))))

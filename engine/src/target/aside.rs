@@ -249,7 +249,7 @@ mod tests {
             ActionId::new(crate::time::Timestamp(1), [1; 10]),
         );
         let beside = asides.begin(id, Arc::new(secrets()));
-        assert_eq!(asides.secrets(id).has("pin"), true);
+        assert!(asides.secrets(id).has("pin"));
         asides.hear(
             id,
             &Answer {
