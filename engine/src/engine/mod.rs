@@ -192,10 +192,8 @@ impl Engine {
         let dispatcher = inbox.receivers().map(|receivers| {
             tokio::spawn(Dispatcher::new(Arc::clone(&work), receivers, calls_max).run())
         });
-        tokio::spawn({
-            let work = Arc::clone(&work);
-            async move { work.end_changed().await }
-        });
+        let changed = Arc::clone(&work);
+        tokio::spawn(async move { changed.end_changed().await });
         let deliverer = has_key.then(|| tokio::spawn(Deliverer::new(Arc::clone(&sender)).run()));
         let schedules = Schedules::load(Arc::clone(&store))
             .map_err(|error| OpenError::Store(Box::new(error)))?;
