@@ -97,9 +97,8 @@ impl Crowd {
             let url = format!("http://{}/v1/actions", server.address);
             let (agent, stop) = (server.agent.clone(), Arc::clone(&self.stop));
             let sent = Arc::clone(&self.sent);
-            // Here, since it takes long, and the machine with it.
-            let client = reqwest::Client::new();
             self.others.spawn(async move {
+                let client = reqwest::Client::new();
                 let mut amount = number;
                 while !stop.load(Ordering::Relaxed) {
                     amount += FLOODS;

@@ -53,11 +53,6 @@ pub const ADDRESS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not
 /// Requests without a valid credential from one address in a burst: a page with its assets.
 pub const ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(100).expect("100 is not zero");
 
-/// How long the answer to a request beyond the rate is held back. A client that asks again at once then
-/// asks four times a second on each connection, and cannot keep a processor busy with refusals; one
-/// with manners was about to wait for longer than this anyway.
-pub const REFUSAL_HELD: Duration = Duration::from_millis(250);
-
 /// How many keys a rate limiter keeps before it forgets those that are back at rest.
 pub const RATE_KEYS_SWEEP: usize = 10_000;
 

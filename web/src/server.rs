@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::middleware;
-use http::StatusCode;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -110,15 +109,10 @@ async fn connection(
         async move {
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
-            let response = match router.oneshot(request).await {
+            Ok::<_, Infallible>(match router.oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
-            };
-            if response.status() == StatusCode::TOO_MANY_REQUESTS {
-                // Whoever asks again at once should not take the machine from the others.
-                tokio::time::sleep(limits::REFUSAL_HELD).await;
-            }
-            Ok::<_, Infallible>(response)
+            })
         }
     });
     let mut connection = pin!(
