@@ -6,8 +6,10 @@
 //! asserts nothing: figures belong to a machine. The folder is where the temporary files go; without one,
 //! the system's own.
 
+#[expect(dead_code, reason = "the command needs more of it")]
 #[path = "../cli/commands/bench/disk.rs"]
 mod disk;
+#[expect(dead_code, reason = "the command needs more of it")]
 #[path = "../cli/commands/bench/rate.rs"]
 mod rate;
 
@@ -93,7 +95,7 @@ async fn step(engine: &Engine, name: &str, tool: &str) -> Result<(Duration, f64)
     let mut run = engine.start_run(&me(), new).await?;
     while run.ended.is_none() {
         run = engine
-            .wait_run(&me(), run.id, run.events, Duration::from_secs(60))
+            .wait_run(&me(), run.id, run.events, Duration::from_mins(1))
             .await?;
     }
     let time = start.elapsed();

@@ -152,23 +152,23 @@ impl Desk {
 async fn person(engine: &Engine, name: &str, role: Role) -> Result<Principal, Failure> {
     let email = format!("{name}@example.com");
     let people = engine.identity();
-    let id = match people.person_by_email(&email) {
-        Some(person) => person.id,
-        None => {
-            let new = NewPerson {
-                email,
-                name: name.to_owned(),
-                roles: BTreeSet::from([role]),
-                groups: BTreeSet::new(),
-                scopes: BTreeSet::new(),
-                attributes: BTreeMap::new(),
-                password: None,
-            };
-            people
-                .create_person("cli:order-cancel-example", new)
-                .await?
-                .id
-        }
+    let person = if let Some(person) = people.person_by_email(&email) {
+        person
+    } else {
+        let new = NewPerson {
+            email,
+            name: name.to_owned(),
+            roles: BTreeSet::from([role]),
+            groups: BTreeSet::new(),
+            scopes: BTreeSet::new(),
+            attributes: BTreeMap::new(),
+            password: None,
+        };
+        people
+            .create_person("cli:order-cancel-example", new)
+            .await?
     };
-    Ok(people.principal(&id).ok_or("the person cannot act")?)
+    Ok(people
+        .principal(&person.id)
+        .ok_or("the person cannot act")?)
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 /// What a customer bought.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(crate) struct Order {
     /// Its number.
     pub(crate) order_id: String,
@@ -104,16 +105,15 @@ impl Shop {
             return Err(LocalError::Refused(why.to_owned()));
         }
         let key = &call.idempotency_key;
-        match books.deeds.iter_mut().find(|(other, _)| other == key) {
-            Some((_, deed)) => deed.asked += 1,
-            None => {
-                let deed = Deed {
-                    tool: tool.to_owned(),
-                    order_id: order.order_id.clone(),
-                    asked: 1,
-                };
-                books.deeds.push((key.clone(), deed));
-            }
+        if let Some((_, deed)) = books.deeds.iter_mut().find(|(other, _)| other == key) {
+            deed.asked += 1;
+        } else {
+            let deed = Deed {
+                tool: tool.to_owned(),
+                order_id: order.order_id.clone(),
+                asked: 1,
+            };
+            books.deeds.push((key.clone(), deed));
         }
         Ok(json!({ "done": tool, "order_id": order.order_id }))
     }

@@ -46,7 +46,7 @@ fn carry(client: TcpStream, server: &str, lost: &AtomicUsize) {
         drop(to.shutdown(Shutdown::Write));
     });
     let (mut from, mut to) = (server, client);
-    let mut buffer = [0; 64 * 1024];
+    let mut buffer = [0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let has_work = String::from_utf8_lossy(&buffer[..count]).contains("\"lease_until\"");
         if has_work && lost.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -73,7 +73,7 @@ async fn a_claim_whose_answer_is_lost_costs_the_worker_in_rust_no_lease() {
     let key = std::fs::read_to_string(house.place.path("key")).expect("a key");
     let client = Client::new(&line.url).expect("an address");
     let worker = Worker::new(client.with_token(&key).expect("a key"), ["ship"])
-        .with_lease(Duration::from_secs(600))
+        .with_lease(Duration::from_mins(10))
         .with_wait(Duration::ZERO);
     let done = worker
         .once(&mut |_| async { Outcome::Succeeded(json!({ "parcel": "P1" })) })

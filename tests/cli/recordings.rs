@@ -36,7 +36,7 @@ fn names(place: &Place) -> Vec<String> {
                 .to_string_lossy()
                 .into_owned()
         })
-        .filter(|name| !name.ends_with(".jsonl"))
+        .filter(|name| !name.to_ascii_lowercase().ends_with(".jsonl"))
         .collect();
     names.sort();
     names

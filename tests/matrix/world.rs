@@ -109,6 +109,10 @@ async fn make_cast() -> Cast {
 
 /// What clients know because it was acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an answer of its own"
+)]
 pub(crate) struct Acks {
     pub(crate) staged: Option<ActionId>,
     pub(crate) voted: bool,

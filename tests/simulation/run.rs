@@ -78,7 +78,9 @@ impl Sum {
         text.push_str("\ntransitions that no seed took:\n");
         let missed = self.missed();
         for line in missed.lines.iter().chain(&missed.wrong) {
-            text.push_str(&format!("  {line}\n"));
+            text.push_str("  ");
+            text.push_str(line);
+            text.push('\n');
         }
         text
     }

@@ -183,8 +183,7 @@ pub(super) async fn list(
         .iter()
         .map(|run| wire::RunSummary::new(run, state.engine.is_run_carried_on(run.id)));
     // Whether anybody carries a run on is not in the log.
-    let is_asked =
-        |run: &wire::RunSummary| asked.is_empty() || asked.iter().any(|name| *name == run.status);
+    let is_asked = |run: &wire::RunSummary| asked.is_empty() || asked.contains(&run.status);
     let next_cursor = page.next.map(|id| id.to_string());
     let link = next_cursor
         .as_deref()

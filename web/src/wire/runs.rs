@@ -17,6 +17,7 @@ const ADVICE: &str = "the process that carried it on has ended; POST /v1/runs/{i
 /// A run to be started: of a skill file, or of a function that the server's program registered.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a member of its own")]
 pub struct NewRun {
     /// All of a skill file.
     #[serde(default, skip_serializing_if = "Option::is_none")]

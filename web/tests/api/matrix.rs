@@ -325,7 +325,6 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
         }
         ("POST", "/v1/runs") => Some(json!({"skill": world.skill(), "stage": true})),
         ("POST", "/v1/runs/{id}/events") => Some(json!({"name": "paid", "data": {"n": n}})),
-        ("POST", "/v1/runs/{id}/cancel") => Some(json!({})),
         ("POST", "/v1/runs/{id}/resume") => Some(json!({"stage": true})),
         ("POST", "/v1/schedules") => Some(world.schedule_body()),
         ("POST", "/v1/schedules/{id}/pause") => Some(json!({"reason": "a holiday"})),
@@ -338,7 +337,7 @@ fn body(world: &World, method: &str, route: &str, action: &Value, n: usize) -> O
             Some(json!({"name": "n", "kind": "service", "owner": world.ids["owner"]}))
         }
         ("POST", "/v1/pause") => Some(json!({"reason": "an incident"})),
-        ("POST", "/v1/resume") => Some(json!({})),
+        ("POST", "/v1/resume" | "/v1/runs/{id}/cancel") => Some(json!({})),
         ("POST", "/v1/webhook-endpoints") => {
             Some(json!({"name": "n", "url": "https://127.0.0.1:9/hook"}))
         }

@@ -90,9 +90,8 @@ fn conclude(
     field: &'static str,
     reason: &str,
 ) -> Result<Response, PageError> {
-    let error = match answer {
-        Ok(_) => return Ok(Redirect::to(&format!("/runs/{id}")).into_response()),
-        Err(error) => error,
+    let Err(error) = answer else {
+        return Ok(Redirect::to(&format!("/runs/{id}")).into_response());
     };
     let (field, message) = match &error {
         // What the page shows now says more than any field could.

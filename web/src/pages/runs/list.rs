@@ -148,13 +148,16 @@ pub(in crate::pages) async fn get(
     page(&visit, &template)
 }
 
+/// Runs, each with whether somebody carries it on, and where to go on.
+type Found = (Vec<(RunSummary, bool)>, Option<RunId>);
+
 /// The next runs that fit, each with whether somebody carries it on, and where to go on.
 fn collect(
     engine: &Engine,
     by: &Principal,
     mut query: RunQuery,
     shown: &[String],
-) -> Result<(Vec<(RunSummary, bool)>, Option<RunId>), PageError> {
+) -> Result<Found, PageError> {
     let mut found = Vec::new();
     for _ in 0..READS_MAX {
         let page = engine.runs(by, &query)?;

@@ -41,6 +41,10 @@ pub(super) struct FileView {
 /// The page.
 #[derive(Template)]
 #[template(path = "run.html")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a part of the page of its own"
+)]
 pub(super) struct RunPage {
     shell: Shell,
     form: FormState,
