@@ -15,7 +15,7 @@ fn workflows() -> Workflows {
             Ok::<_, Failure>(ctx.wait_for("go").await)
         })
         .with("sleeps", 1, async |ctx: Context, (): ()| {
-            ctx.sleep(Duration::from_secs(3600)).await;
+            ctx.sleep(Duration::from_hours(1)).await;
             Ok::<_, Failure>(())
         })
         .with("asks", 1, async |ctx: Context, (): ()| {

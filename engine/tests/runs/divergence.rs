@@ -34,7 +34,7 @@ async fn carry_out(ctx: Context, does: Does) -> Result<Value, Failure> {
         Does::Random => drop(ctx.random().await),
         Does::Event(name) => drop(ctx.wait_for(name).await),
         Does::EventInTime(name) => {
-            drop(ctx.wait_for_at_most(name, Duration::from_secs(3600)).await);
+            drop(ctx.wait_for_at_most(name, Duration::from_hours(1)).await);
         }
         Does::Nothing => {}
         Does::EndsEarly => return Ok(json!("early")),

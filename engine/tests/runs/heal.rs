@@ -80,7 +80,7 @@ async fn run(skill: &str, flags: Flags, model: &Arc<Model>) -> (Arc<Run>, Receip
     };
     let mut run = engine.start_run(&by, new).await.expect("it starts");
     while run.ended.is_none() {
-        let moved = engine.wait_run(&by, run.id, run.events, Duration::from_secs(60));
+        let moved = engine.wait_run(&by, run.id, run.events, Duration::from_mins(1));
         run = moved.await.expect("the run");
     }
     let receipt = Receipt::of(&run, engine.now());
@@ -109,6 +109,7 @@ fn file(action: &str, assert: &str) -> String {
     )
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what a model answers")]
 fn proposal(asserts: &[&str], args: Option<Value>) -> Result<Proposal, String> {
     Ok(Proposal {
         asserts: Some(asserts.iter().map(|line| (*line).to_owned()).collect()),

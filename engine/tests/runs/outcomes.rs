@@ -86,7 +86,7 @@ async fn a_rejection_is_told_with_its_reason() {
 async fn silence_is_told_as_expired() {
     let wait = async |house: &House| {
         waiting(house, Waiting::Approval).await;
-        house.pass(Duration::from_secs(40 * 24 * 3600));
+        house.pass(Duration::from_hours(40 * 24));
     };
     assert_eq!(
         of("delete_all", wait).await,

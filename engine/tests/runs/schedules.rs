@@ -146,7 +146,7 @@ async fn what_is_due_is_started_once() {
     let made = house.make(file(READ), "0 * * * *", false).await;
     assert_eq!(made.next[0].rfc3339(), "2026-11-30T13:00:00.000Z");
     assert!(house.runs().is_empty());
-    house.pass(Duration::from_mins(60));
+    house.pass(Duration::from_hours(1));
     let runs = house.until(1, RunStatus::Passed).await;
     assert_eq!(runs[0].schedule, Some(made.schedule.id.to_string()));
     house.engine.wake();
@@ -185,9 +185,9 @@ async fn what_was_missed_while_nothing_ran_is_made_up_for_by_one_run() {
 async fn no_two_runs_of_a_schedule_at_once_unless_it_allows_that() {
     let house = House::open().await;
     let one = house.make(waiting(), "0 * * * *", false).await;
-    house.pass(Duration::from_mins(60));
+    house.pass(Duration::from_hours(1));
     house.until(1, RunStatus::Waiting).await;
-    house.pass(Duration::from_mins(60));
+    house.pass(Duration::from_hours(1));
     let skipped = async {
         loop {
             let now = house.engine.schedule(&house.by, one.schedule.id);
@@ -197,14 +197,14 @@ async fn no_two_runs_of_a_schedule_at_once_unless_it_allows_that() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let reason = tokio::time::timeout(Duration::from_secs(60), skipped).await;
+    let reason = tokio::time::timeout(Duration::from_mins(1), skipped).await;
     assert!(reason.expect("it is skipped").contains("still goes on"));
     assert_eq!(house.runs().len(), 1);
 
     house.make(waiting(), "0 * * * *", true).await;
-    house.pass(Duration::from_mins(60));
+    house.pass(Duration::from_hours(1));
     house.until(2, RunStatus::Waiting).await;
-    house.pass(Duration::from_mins(60));
+    house.pass(Duration::from_hours(1));
     house.until(3, RunStatus::Waiting).await;
 }
 
@@ -218,7 +218,7 @@ async fn a_paused_schedule_starts_nothing_but_what_somebody_wants_now() {
         .pause_schedule(&house.by, id, "a holiday")
         .await;
     assert!(paused.expect("it is paused").next.is_empty());
-    house.pass(Duration::from_mins(180));
+    house.pass(Duration::from_hours(3));
     let run = house.engine.run_schedule(&house.by, id).await;
     run.expect("it starts");
     house.until(1, RunStatus::Passed).await;
@@ -240,7 +240,7 @@ async fn a_schedule_ends_with_the_credential_of_whoever_made_it() {
         .disable_person("test", &house.by.id, "left")
         .await;
     disabled.expect("it is disabled");
-    house.pass(Duration::from_mins(60));
+    house.pass(Duration::from_hours(1));
     let auditor = Principal {
         id: "per_auditor".to_owned(),
         roles: BTreeSet::from([Role::Auditor]),
@@ -255,7 +255,7 @@ async fn a_schedule_ends_with_the_credential_of_whoever_made_it() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let reason = tokio::time::timeout(Duration::from_secs(60), paused).await;
+    let reason = tokio::time::timeout(Duration::from_mins(1), paused).await;
     assert!(reason.expect("it is paused").contains("works no longer"));
     assert_eq!(house.done.count(), 0);
 }

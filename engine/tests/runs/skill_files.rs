@@ -108,7 +108,9 @@ async fn a_run_that_waits_survives_the_death_of_the_process() {
     let id = house.start(RELEASE, flags(true, false, true)).await;
     house.until_status(id, RunStatus::Waiting).await;
     let action = house.waiting(id);
-    let house = house.die_and_start(Default::default()).await;
+    let house = house
+        .die_and_start(holdpoint_engine::run::code::Workflows::default())
+        .await;
     house.until_status(id, RunStatus::Waiting).await;
     assert_eq!(house.waiting(id), action, "it is the same action");
     house.vote(action, Vote::Approve).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::house::House;
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_hours(24);
 
 fn sleeps() -> Workflows {
     Workflows::default().with("sleeps", 1, async |ctx: Context, (): ()| {
