@@ -134,10 +134,10 @@ impl Run {
         }
     }
 
-    /// A step that ended is tried again with what was changed in it; one that is under way goes on.
+    /// A step that did not pass is tried again with what was changed in it; any other stays as it is.
     fn try_again(&mut self, path: &StepPath) {
         if let Some(What::Made(made)) = self.step_mut(path).map(|step| &mut step.what) {
-            made.again = made.ended.is_some();
+            made.again = made.has_not_passed();
         }
     }
 

@@ -129,7 +129,7 @@ mod tests {
         let found = times(
             "30 2 * * *",
             "Europe/Berlin",
-            "2026-03-28T02:00:00+01:00",
+            "2026-03-28T03:00:00+01:00",
             2,
         );
         assert_eq!(
