@@ -232,7 +232,7 @@ async fn an_idempotent_tool_is_answered_at_once_and_not_recorded() {
     let answer = world.post("service", "/v1/actions", &body).await;
     assert_eq!(
         (answer.status.as_u16(), answer.json()["result"].clone()),
-        (200, json!({"balance": 5}))
+        (200, json!({"balance": 5, "said": null}))
     );
     assert_eq!(
         world.get("service", "/v1/actions").await.json()["data"],
