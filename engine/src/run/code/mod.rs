@@ -74,7 +74,7 @@
 //!         run = engine.wait_run(&me, run.id, run.events, Duration::from_secs(1)).await?;
 //!     }
 //!     assert_eq!(run.status(), RunStatus::Passed);
-//!     assert_eq!(run.ended.as_ref().map(|end| end.output.value()), Some(json!(0.0)));
+//!     assert_eq!(run.ended.as_ref().map(|end| end.output.value()), Some(json!(0)));
 //!     Ok(())
 //! }
 //! ```
