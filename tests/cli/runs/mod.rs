@@ -4,6 +4,7 @@ mod files;
 mod gate;
 mod goes_on;
 mod kills;
+mod model;
 mod server;
 mod stage;
 mod web;

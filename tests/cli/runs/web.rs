@@ -30,6 +30,8 @@ pub(crate) struct Web {
     held: Arc<AtomicBool>,
     slowness: Arc<AtomicU64>,
     left: Arc<AtomicUsize>,
+    /// What it answers to what is no read, in place of an echo.
+    says: Arc<Mutex<Option<Value>>>,
 }
 
 impl Web {
@@ -84,6 +86,11 @@ impl Web {
         self.slowness.store(millis, Ordering::SeqCst);
     }
 
+    /// Answers everything that is no read with this.
+    pub(crate) fn say(&self, answer: Value) {
+        *self.says.lock().expect("not poisoned") = Some(answer);
+    }
+
     /// Changes the order behind everybody's back.
     pub(crate) fn set_left(&self, left: usize) {
         self.left.store(left, Ordering::SeqCst);
@@ -128,5 +135,6 @@ async fn answer(
     let echo = json!({ "ok": true, "token": call.token, "body": call.body });
     web.calls.lock().expect("not poisoned").push(call);
     tokio::time::sleep(rest).await;
-    Json(echo)
+    let says = web.says.lock().expect("not poisoned").clone();
+    Json(says.unwrap_or(echo))
 }
