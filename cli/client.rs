@@ -64,21 +64,6 @@ pub(crate) fn anonymous(args: &ServerArgs) -> Outcome<Client> {
     Ok(client.with_retry(Retry::NEVER))
 }
 
-/// A text as a value of a query.
-pub(crate) fn encoded(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
-}
-
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let words = error.to_string();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use holdpoint::client::Client;
+use holdpoint::client::{Client, encoded};
 use holdpoint_engine::schedule::ScheduleId;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -140,7 +140,7 @@ pub(crate) async fn run(command: SchedulesCommand, output: Output) -> Outcome {
         }
         SchedulesCommand::Rm(args) => {
             let client = client::connect(&args.server)?;
-            let rest = format!("?reason={}", client::encoded(&args.reason));
+            let rest = format!("?reason={}", encoded(&args.reason));
             let request = client.request(Method::DELETE, &path(args.id, &rest));
             client.send(request).await?;
             output.note("it is deleted; its runs and its history stay");

@@ -238,7 +238,7 @@ fn work_path(attempt: &str, what: &str) -> String {
 }
 
 /// A text as one part of a path or a query, whatever it holds.
-pub(super) fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             out.push(char::from(byte));

@@ -36,7 +36,7 @@ mod runs;
 mod transport;
 mod worker;
 
-pub use calls::{ListFilter, Submitted};
+pub use calls::{ListFilter, Submitted, encoded};
 pub use error::{Error, FieldError, Problem};
 pub use holdpoint_web::wire;
 pub use key::random_key;

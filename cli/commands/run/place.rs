@@ -121,8 +121,7 @@ pub(super) fn shell(word: &str) -> String {
 /// Whoever has the folder in hand.
 fn local(registry: &Registry) -> Principal {
     let name = std::env::var("USER").unwrap_or_else(|_| "local".to_owned());
-    let scopes = registry.iter().flat_map(|tool| &tool.required_scopes);
-    Principal::local(&name, scopes.cloned().collect())
+    Principal::local(&name, registry.scopes())
 }
 
 /// An engine on a folder, for this process alone.

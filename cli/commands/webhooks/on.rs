@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint::client::Client;
+use holdpoint::client::{Client, encoded};
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
 use holdpoint_engine::webhook::{
     Cause, Endpoint, EndpointChange, EndpointId, MessageId, NewEndpoint, SigningKey, WebhookError,
@@ -15,7 +15,6 @@ use holdpoint_web::wire;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::client;
 use crate::commands::admin::{self, Admin, BY};
 use crate::commands::user;
 use crate::exit_code::ExitCode;
@@ -158,7 +157,7 @@ pub(super) async fn change(
 pub(super) async fn remove(admin: &Admin, id: EndpointId, reason: &str) -> Outcome<()> {
     match admin {
         Admin::Server(client) => {
-            let path = format!("{}?reason={}", path(id), client::encoded(reason));
+            let path = format!("{}?reason={}", path(id), encoded(reason));
             let request = client.request(Method::DELETE, &path);
             client.send(request).await?;
             Ok(())

@@ -6,7 +6,7 @@ use holdpoint_storage::Claim;
 use serde_json::{Value, json};
 
 use super::Engine;
-use super::alone::claim_key;
+use super::alone::{DamagedClaim, claim_key, claimed};
 use crate::canon::{CanonicalJson, Digest};
 use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::RUNS_CARRIED_MAX;
@@ -14,11 +14,6 @@ use crate::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare
 use crate::skill::Skill;
 
 use super::runs::{SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES};
-
-/// A claim that this program did not write.
-#[derive(Debug, thiserror::Error)]
-#[error("the value of a claim is damaged")]
-struct DamagedClaim;
 
 impl Engine {
     /// Starts a run: durable before this answers, and before its first step.
@@ -51,25 +46,13 @@ impl Engine {
                 return self.replay_run(by, &holder, *fingerprint);
             }
         }
-        self.check_room_for_run()?;
-        let (start, secrets) = prepare(self, by, new)?;
-        let at = store.time.now();
-        let mut random = [0; 10];
-        let filled = self.inner.entropy.fill(&mut random);
-        filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
-        let id = RunId::new(at, random);
+        let id = RunId::new(store.time.now(), self.random_bytes()?);
         let claim = key.as_ref().map(|(key, fingerprint)| Claim {
             key: key.clone(),
             value: [fingerprint.0.as_slice(), id.as_bytes()].concat(),
         });
-        let runs = &self.inner.runs;
-        let started = runs.start_claiming(id, &by.id, start, claim).await?;
-        match (started, key) {
-            (Ok(live), _) => {
-                let run = live.run();
-                self.drive(live, secrets);
-                Ok((run, false))
-            }
+        match (self.begin_run(by, new, id, claim).await?, key) {
+            (Ok(run), _) => Ok((run, false)),
             // Somebody was first in the meantime.
             (Err(holder), Some((_, fingerprint))) => self.replay_run(by, &holder, fingerprint),
             (Err(_), None) => Err(RunError::Unavailable(Box::new(DamagedClaim))),
@@ -91,12 +74,28 @@ impl Engine {
             Err(RunError::NotFound) => {}
             Err(error) => return Err(error),
         }
+        let begun = self.begin_run(by, new, id, None).await?;
+        begun.map_err(|_| RunError::Unavailable(Box::new(DamagedClaim)))
+    }
+
+    /// Prepares a run, makes it durable and carries it on; answers what the holder of the claim left
+    /// where that is held.
+    async fn begin_run(
+        &self,
+        by: &Principal,
+        new: NewRun,
+        id: RunId,
+        claim: Option<Claim>,
+    ) -> Result<Result<Arc<Run>, Vec<u8>>, RunError> {
         self.check_room_for_run()?;
         let (start, secrets) = prepare(self, by, new)?;
-        let live = self.inner.runs.start(id, &by.id, start).await?;
-        let run = live.run();
-        self.drive(live, secrets);
-        Ok(run)
+        let runs = &self.inner.runs;
+        let started = runs.start(id, &by.id, start, claim).await?;
+        Ok(started.map(|live| {
+            let run = live.run();
+            self.drive(live, secrets);
+            run
+        }))
     }
 
     /// Answers with the run that holds a key, or says that the key stands for something else.
@@ -106,13 +105,10 @@ impl Engine {
         holder: &[u8],
         fingerprint: Digest,
     ) -> Result<(Arc<Run>, bool), RunError> {
-        let parts = holder.split_at_checked(32);
-        let id = parts.and_then(|(_, id)| Some(RunId::from_bytes(id.try_into().ok()?)));
-        let (Some((digest, _)), Some(id)) = (parts, id) else {
-            return Err(RunError::Unavailable(Box::new(DamagedClaim)));
-        };
-        let first = self.run(by, id);
-        if digest != fingerprint.0 {
+        let (digest, id) =
+            claimed(holder).map_err(|error| RunError::Unavailable(Box::new(error)))?;
+        let first = self.run(by, RunId::from_bytes(id));
+        if digest != fingerprint {
             // An action may hold it as well; then there is no such run.
             let first = first.ok().map(|run| run.id);
             return Err(RunError::KeyReused { first });

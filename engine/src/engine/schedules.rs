@@ -73,10 +73,7 @@ impl Engine {
             )));
         }
         let at = self.now();
-        let bytes = self.random_bytes()?;
-        let mut ten = [0; 10];
-        ten.copy_from_slice(&bytes[..10]);
-        let id = ScheduleId::new(at, ten);
+        let id = ScheduleId::new(at, self.random_bytes()?);
         let plan = Box::new(Plan {
             name: name.to_owned(),
             what,
@@ -196,10 +193,7 @@ impl Engine {
         let schedules = self.schedules_of();
         let turn = schedules.turn().await;
         let at = self.now();
-        let bytes = self.random_bytes()?;
-        let mut ten = [0; 10];
-        ten.copy_from_slice(&bytes[..10]);
-        let run = RunId::new(at, ten);
+        let run = RunId::new(at, self.random_bytes()?);
         let fired = clock::fire(self, &turn, &schedule, at, (run, true)).await?;
         let run = fired.ok_or_else(|| {
             RunError::Forbidden(

@@ -27,8 +27,8 @@ impl Engine {
     }
 
     /// Random bytes.
-    pub(crate) fn random_bytes(&self) -> Result<[u8; 16], RunError> {
-        let mut bytes = [0; 16];
+    pub(crate) fn random_bytes<const N: usize>(&self) -> Result<[u8; N], RunError> {
+        let mut bytes = [0; N];
         let filled = self.inner.entropy.fill(&mut bytes);
         filled.map_err(|error| RunError::Unavailable(Box::new(error)))?;
         Ok(bytes)

@@ -15,6 +15,7 @@ use crate::engine::{Engine, WeakEngine};
 use crate::identity::{LOCAL, Principal};
 use crate::scheduler::ENGINE;
 use crate::skill::Secrets;
+use crate::target::shortened;
 
 /// The longest words at the end of a run, in characters.
 const MESSAGE_CHARS_MAX: usize = 4000;
@@ -64,9 +65,7 @@ impl Driver {
     pub(crate) fn principal(&self, engine: &Engine) -> Option<Principal> {
         let caller = &self.run().start.caller;
         if caller.id == LOCAL {
-            let tools = engine.registry().iter();
-            let scopes = tools.flat_map(|tool| tool.required_scopes.iter().cloned());
-            return Some(Principal::local(&caller.name, scopes.collect()));
+            return Some(Principal::local(&caller.name, engine.registry().scopes()));
         }
         engine.identity().principal(&caller.id)
     }
@@ -101,7 +100,7 @@ impl Driver {
         output: CanonicalJson,
         message: Option<String>,
     ) -> Result<(), Halt> {
-        let message = message.map(|message| short(&message));
+        let message = message.map(|words| shortened(&words, MESSAGE_CHARS_MAX));
         self.commit(Command::End {
             end,
             output,
@@ -109,15 +108,5 @@ impl Driver {
         })
         .await
         .map(|_| ())
-    }
-}
-
-/// Words of the code's own, cut where they are too long to be read.
-fn short(message: &str) -> String {
-    let mut chars = message.chars();
-    let start: String = chars.by_ref().take(MESSAGE_CHARS_MAX).collect();
-    match chars.count() {
-        0 => start,
-        more => format!("{start}… ({more} more characters)"),
     }
 }

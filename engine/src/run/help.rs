@@ -38,8 +38,8 @@ impl Help {
         let proposed = self.helper.propose(&ask).await;
         let taken = proposed.and_then(|proposal| {
             let file = heal::applied(skill, step, &proposal, self.level)?;
-            let index = skill.steps.iter().position(|other| other == step);
-            let after = index.and_then(|index| file.steps.get(index)).cloned();
+            let mut steps = file.steps.iter();
+            let after = steps.find(|other| other.number == step.number).cloned();
             let after = after.ok_or("the step is gone from the changed file")?;
             Ok((file, after, proposal.reason))
         });

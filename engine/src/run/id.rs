@@ -28,9 +28,7 @@ impl RunId {
         let digest = Sha256::new()
             .chain_update(b"holdpoint continues\n")
             .chain_update(run.0);
-        let mut ten = [0; 10];
-        ten.copy_from_slice(&digest.finalize()[..10]);
-        Self::new(at.max(time_of(&run.0).plus_ms(1)), ten)
+        Self::new(at.max(time_of(&run.0).plus_ms(1)), ten_of(digest))
     }
 
     /// The 16 bytes; their order is the order of ids.
@@ -59,6 +57,13 @@ impl fmt::Debug for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// What stands for the random bytes in an id that is the same after every crash.
+pub(crate) fn ten_of(digest: Sha256) -> [u8; 10] {
+    let mut ten = [0; 10];
+    ten.copy_from_slice(&digest.finalize()[..10]);
+    ten
 }
 
 /// The text is not the id of a run.
@@ -157,9 +162,7 @@ impl StepTry {
         digest.update(self.run.as_bytes());
         digest.update(self.number.to_be_bytes());
         digest.update(self.path.as_str());
-        let mut ten = [0; 10];
-        ten.copy_from_slice(&digest.finalize()[..10]);
-        ActionId::new(at, ten)
+        ActionId::new(at, ten_of(digest))
     }
 
     /// Whether this is the try that an action was made for: of the labels of an action anybody could

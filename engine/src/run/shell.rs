@@ -148,20 +148,8 @@ impl Runs {
         self.woken.subscribe()
     }
 
-    /// A new run, durable before this answers.
+    /// A new run, durable before this answers, in one write with a claim; answers what its holder left where it is held.
     pub(crate) async fn start(
-        self: &Arc<Self>,
-        id: RunId,
-        actor: &str,
-        start: Start,
-    ) -> Result<Arc<Live>, RunError> {
-        self.start_claiming(id, actor, start, None)
-            .await?
-            .map_err(|_| RunRefusal::Start.into())
-    }
-
-    /// The same, in one write with a claim; answers what its holder left where it is held.
-    pub(crate) async fn start_claiming(
         self: &Arc<Self>,
         id: RunId,
         actor: &str,

@@ -232,15 +232,8 @@ pub(super) fn wish(step: &Step, call: StepCall) -> StepWish {
 /// The report of a step of which nothing was sent.
 pub(super) fn unsent(failures: Vec<String>) -> StepReport {
     StepReport {
-        outcome: StepOutcome::Failed,
         failures,
-        action: None,
-        attempts: 0,
-        http_status: None,
-        answer: null(),
-        asserts: Vec::new(),
-        binds: std::collections::BTreeMap::new(),
-        notes: Vec::new(),
+        ..Called::not_made(StepOutcome::Failed, String::new()).report()
     }
 }
 

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::action::ActionId;
 use crate::run::RunId;
+use crate::run::id::ten_of;
 use crate::time::Timestamp;
 
 /// A UUIDv7, written `sch_` and 32 lowercase hexadecimal digits.
@@ -37,9 +38,7 @@ impl ScheduleId {
             .chain_update(b"holdpoint schedule\n")
             .chain_update(self.0)
             .chain_update(planned.0.to_be_bytes());
-        let mut ten = [0; 10];
-        ten.copy_from_slice(&digest.finalize()[..10]);
-        RunId::new(planned, ten)
+        RunId::new(planned, ten_of(digest))
     }
 
     pub(super) fn hex(self) -> String {

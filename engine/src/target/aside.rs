@@ -13,6 +13,7 @@ use super::{Answer, Body, Hidden, Outgoing};
 use crate::action::{ActionId, AttemptOutcome};
 use crate::canon::CanonicalJson;
 use crate::skill::Secrets;
+use crate::tool::{percent, unreserved};
 
 /// The label of an action that names the secret inputs which must be filled in before it is sent.
 pub(crate) const SECRETS_LABEL: &str = "secret_inputs";
@@ -176,15 +177,8 @@ pub(super) fn without_secrets(outcome: AttemptOutcome, secrets: &Secrets) -> Att
 }
 
 fn percent_encoded(text: &str) -> String {
-    use std::fmt::Write as _;
     let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _infallible = write!(out, "%{byte:02X}");
-        }
-    }
+    percent(&mut out, text, unreserved);
     out
 }
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::kept;
+use super::{kept, shortened};
 use crate::action::AttemptOutcome;
 
-/// The longest words of a closure that are kept, in characters.
+/// The longest words of a closure that are kept, in characters: every view of an action holds the words of
+/// all its attempts.
 const MESSAGE_CHARS_MAX: usize = 500;
 
 /// Why a closure did not do it.
@@ -90,26 +91,16 @@ impl Locals {
                 answer: kept(&Value::String(message)),
             },
             Ok(Err(LocalError::NotDelivered(message))) => AttemptOutcome::NotDelivered {
-                message: short(&message),
+                message: shortened(&message, MESSAGE_CHARS_MAX),
             },
             Ok(Err(LocalError::Unknown(message))) => AttemptOutcome::Unknown {
                 http_status: None,
-                message: short(&message),
+                message: shortened(&message, MESSAGE_CHARS_MAX),
             },
             Err(_) => AttemptOutcome::Unknown {
                 http_status: None,
                 message: "the closure ended without an answer".to_owned(),
             },
         }
-    }
-}
-
-/// Every view of an action holds the words of all its attempts.
-fn short(message: &str) -> String {
-    let mut chars = message.chars();
-    let start: String = chars.by_ref().take(MESSAGE_CHARS_MAX).collect();
-    match chars.count() {
-        0 => start,
-        more => format!("{start}… ({more} more characters)"),
     }
 }

@@ -185,3 +185,13 @@ pub(crate) fn kept(value: &Value) -> CanonicalJson {
         "start": &whole.as_str()[..end],
     }))
 }
+
+/// Words that are kept: what is longer is cut and says by how much.
+pub(crate) fn shortened(words: &str, chars_max: usize) -> String {
+    let mut chars = words.chars();
+    let start: String = chars.by_ref().take(chars_max).collect();
+    match chars.count() {
+        0 => start,
+        more => format!("{start}… ({more} more characters)"),
+    }
+}

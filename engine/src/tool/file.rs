@@ -1,6 +1,6 @@
 //! The tools file as a whole, and the registry it makes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -73,6 +73,14 @@ impl Registry {
     /// The tools that are not shared yet.
     pub(super) fn into_tools(self) -> impl Iterator<Item = Tool> {
         self.tools.into_values().filter_map(Arc::into_inner)
+    }
+
+    /// Every scope that some tool asks for.
+    pub fn scopes(&self) -> BTreeSet<String> {
+        let tools = self.iter();
+        tools
+            .flat_map(|tool| tool.required_scopes.iter().cloned())
+            .collect()
     }
 
     /// The name that was probably meant by one that is not there.

@@ -52,3 +52,4 @@ pub use rule::{Rule, RuleError};
 pub use schema::{ArgError, Schema};
 pub use source::Format;
 pub use values::{Context, RenderError, StateView};
+pub(crate) use values::{percent, unreserved};

@@ -161,11 +161,12 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
 }
 
 /// Characters that mean nothing special anywhere in a URL (RFC 3986).
-pub(super) fn unreserved(byte: u8) -> bool {
+pub(crate) fn unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-pub(super) fn percent(out: &mut String, text: &str, plain: impl Fn(u8) -> bool) {
+/// Adds a text to `out`, with every byte percent-encoded that is not plain.
+pub(crate) fn percent(out: &mut String, text: &str, plain: impl Fn(u8) -> bool) {
     for byte in text.bytes() {
         if plain(byte) {
             out.push(char::from(byte));

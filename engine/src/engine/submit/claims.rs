@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::unavailable;
 use crate::action::{Action, ActionId};
 use crate::canon::{CanonicalJson, Digest};
-use crate::engine::alone::claim_key;
+use crate::engine::alone::{claim_key, claimed};
 use crate::engine::{Engine, SubmitError};
 use crate::identity::Principal;
 use crate::seeded::Bug;
@@ -45,11 +45,6 @@ pub(super) struct Used {
     /// Which key.
     pub(super) by_request_key: bool,
 }
-
-/// A claim that this program did not write.
-#[derive(Debug, thiserror::Error)]
-#[error("the value of a claim is damaged")]
-struct DamagedClaim;
 
 impl Keys {
     pub(super) fn of(by: &Principal, draft: &Draft<'_>) -> Self {
@@ -124,17 +119,9 @@ impl Keys {
         } else {
             Some(self.args)
         };
-        let (digest, id) = holder
-            .split_at_checked(32)
-            .and_then(|(digest, id)| {
-                Some((
-                    Digest(digest.try_into().ok()?),
-                    ActionId::from_bytes(id.try_into().ok()?),
-                ))
-            })
-            .ok_or_else(|| unavailable(DamagedClaim))?;
+        let (digest, id) = claimed(holder).map_err(unavailable)?;
         Ok(Used {
-            id,
+            id: ActionId::from_bytes(id),
             same: expected == Some(digest),
             by_request_key,
         })
