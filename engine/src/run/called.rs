@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::event::{StepOutcome, StepReport, Verdict, Waiting};
-use crate::action::{Action, ActionId, FailReason, Phase, Status};
+use crate::action::{Action, ActionId, Attempt, AttemptResult, FailReason, Phase, Status};
 use crate::canon::CanonicalJson;
 use crate::engine::Answered;
 use crate::target::aside::Heard;
@@ -27,6 +27,8 @@ pub(crate) struct Called {
     pub(crate) answer: Value,
     /// The answer as it came, where this process saw it.
     pub(crate) text: Option<String>,
+    /// Whether it took effect and its answer was lost: what stands for it is the evidence that it did.
+    pub(crate) answer_lost: bool,
 }
 
 impl Called {
@@ -40,6 +42,7 @@ impl Called {
             http_status: None,
             answer: Value::Null,
             text: None,
+            answer_lost: false,
         }
     }
 
@@ -97,6 +100,7 @@ pub(super) fn answered_of(answered: Answered) -> Called {
         http_status: answered.http_status,
         answer: answered.result,
         text: None,
+        answer_lost: false,
     }
 }
 
@@ -130,7 +134,11 @@ pub(super) fn called_of(action: &Action) -> Called {
         }
     };
     let last = action.attempts.last();
+    // How an attempt ended stays as it was recorded: one that was in doubt says why.
+    let was_in_doubt =
+        |attempt: &Attempt| attempt.result == Some(AttemptResult::Done) && attempt.note.is_some();
     Called {
+        answer_lost: action.attempts.iter().any(was_in_doubt),
         outcome,
         message,
         action: Some(action.id),

@@ -16,7 +16,7 @@ use super::id::StepPath;
 use super::plan::check_tools;
 use super::shell::RunError;
 use super::start::Inputs;
-use super::state::{Run, What};
+use super::state::{Made, Run, What};
 use super::step::StepWish;
 use crate::canon::{CanonicalJson, parse_answer};
 use crate::engine::Engine;
@@ -140,6 +140,9 @@ async fn make(
         Some(What::Made(made)) if made.settled().is_some() => return Ok(made.settled().cloned()),
         // What began before a crash goes on as it began.
         Some(What::Made(made)) if made.ended.is_none() => wish(&step, made.call.clone()),
+        Some(What::Made(made)) if driver.has_happened(made)? => {
+            return Ok(Some(happened(made)));
+        }
         Some(What::Made(_)) | None => {
             match step.when.as_ref().map(|when| (when, when.holds(vars))) {
                 None | Some((_, Ok(true))) => {}
@@ -172,7 +175,7 @@ async fn make(
     }
     let called = driver.make(&wish, &made).await?;
     let mut report = judge(&step, &called, &driver.secrets);
-    report.notes = notes;
+    report.notes.splice(0..0, notes);
     if report.outcome == StepOutcome::Failed
         && let Some(helper) = driver.engine()?.helper()
         && let Some(level) = heal::level_for(helper.as_ref(), wish.call.effect, &report)
@@ -257,6 +260,9 @@ pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepRepo
     if !has_answer {
         return report;
     }
+    if called.answer_lost {
+        return unanswered(step, report);
+    }
     let text = text_of(called);
     let json = match &called.text {
         Some(text) => parse_answer(text.as_bytes()).ok(),
@@ -301,6 +307,33 @@ pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepRepo
     if !report.failures.is_empty() {
         report.outcome = StepOutcome::Failed;
     }
+    report
+}
+
+/// The report of a step whose call took effect and whose answer was lost: there is nothing that its
+/// assertions could be held against, and nothing to bind.
+fn unanswered(step: &Step, mut report: StepReport) -> StepReport {
+    let lost = "its answer was lost, and that it took effect was found out afterwards";
+    report
+        .notes
+        .push(format!("{lost}: no assertion was looked at"));
+    let binds = step.binds.iter();
+    report.failures = binds
+        .map(|bind| format!("{}: {lost}", bind.text()))
+        .collect();
+    if !report.failures.is_empty() {
+        report.outcome = StepOutcome::Failed;
+    }
+    report
+}
+
+/// What a resumption finds of a step that did not pass although its write took effect: it is not made
+/// again, whatever its answer should have been.
+fn happened(made: &Made) -> StepReport {
+    let last = made.ended.as_ref().map(|(_, report)| report.clone());
+    let mut report = last.unwrap_or_else(|| unsent(Vec::new()));
+    let words = "its write took effect and is not made again; its answer did not hold";
+    report.failures.insert(0, words.to_owned());
     report
 }
 

@@ -13,7 +13,7 @@ use super::event::{StepCall, StepOutcome, StepReport, Verdict};
 use super::id::{StepPath, StepTry};
 use super::shell::RunError;
 use super::state::Made;
-use crate::action::{ActionId, SafetyClass};
+use crate::action::{ActionId, SafetyClass, Status};
 use crate::canon::CanonicalJson;
 use crate::engine::submit::AsStep;
 use crate::engine::{Engine, Submission, SubmitError, Submitted, Versioned};
@@ -127,6 +127,15 @@ impl Driver {
         Some(format!(
             "the secret input {unknown} is not known to this process; resume the run with it"
         ))
+    }
+
+    /// Whether the last try of a step is over, and its write certainly took effect.
+    pub(super) fn has_happened(&self, made: &Made) -> Result<bool, Halt> {
+        let Some(id) = made.ended.as_ref().and_then(|(_, report)| report.action) else {
+            return Ok(false);
+        };
+        let view = self.load(id)?;
+        Ok(view.is_some_and(|view| view.action.status() == Status::Succeeded))
     }
 
     fn load(&self, id: ActionId) -> Result<Option<Versioned>, Halt> {

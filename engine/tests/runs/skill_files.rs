@@ -117,3 +117,24 @@ async fn a_run_that_waits_survives_the_death_of_the_process() {
     house.until_status(id, RunStatus::Passed).await;
     assert_eq!((house.done("label"), house.done("remove")), (1, 1));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_took_effect_is_not_made_again_where_its_answer_did_not_hold() {
+    let house = House::open().await;
+    let wrong = RELEASE.replace("json.label == \"v1.2.3\"", "json.label == \"other\"");
+    let id = house.start(&wrong, flags(false, true, false)).await;
+    house.until_status(id, RunStatus::Failed).await;
+    for _ in 0..2 {
+        let again = holdpoint_engine::engine::Resumption {
+            flags: flags(false, true, false),
+            ..Default::default()
+        };
+        let resumed = house.engine.resume_run(&house.by, id, again).await;
+        resumed.expect("it goes on");
+        let run = house.until_status(id, RunStatus::Failed).await;
+        let message = run.ended.as_ref().and_then(|end| end.message.clone());
+        let message = message.expect("why");
+        assert!(message.contains("is not made again"), "{message}");
+    }
+    assert_eq!((house.done("label"), house.done("remove")), (1, 0));
+}
