@@ -83,6 +83,11 @@ impl Driver {
         Ok(self.runs.commit(&self.live, ENGINE, command).await?)
     }
 
+    /// The same for several wishes, in one append.
+    pub(crate) async fn commit_all(&self, wishes: Vec<Command>) -> Result<Arc<Run>, Halt> {
+        Ok(self.runs.commit_all(&self.live, ENGINE, wishes).await?)
+    }
+
     /// Ends a step.
     pub(crate) async fn end_step(&self, path: &StepPath, report: StepReport) -> Result<(), Halt> {
         self.commit(Command::EndStep {

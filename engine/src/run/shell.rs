@@ -205,13 +205,23 @@ impl Runs {
         actor: &str,
         command: Command,
     ) -> Result<Arc<Run>, RunError> {
+        self.commit_all(live, actor, vec![command]).await
+    }
+
+    /// The same for several wishes in one append: there is no moment at which some of them came true.
+    pub(crate) async fn commit_all(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        actor: &str,
+        wishes: Vec<Command>,
+    ) -> Result<Arc<Run>, RunError> {
         let (runs, live, actor) = (Arc::clone(self), Arc::clone(live), actor.to_owned());
         // A task of its own: what is durable must also be so in memory, whoever goes away.
         let task = tokio::spawn(async move {
             let mut version = live.version.lock().await;
             let run = live.run();
             let at = runs.store.time.now();
-            let (next, events) = after(Some(&run), live.id, vec![command], at)?;
+            let (next, events) = after(Some(&run), live.id, wishes, at)?;
             if events.is_empty() {
                 return Ok(run);
             }

@@ -206,9 +206,14 @@ fn a_secret_is_sent_and_is_in_no_text_and_in_no_file() {
     assert_eq!(calls[1].body["t"], SECRET);
     assert_nowhere(&place, "holdpoint-runs", SECRET);
 
-    // Whoever goes on gives it again.
-    let told = receipt(&last.expect("a run"));
-    let run = place.run(&["run", "--resume", id(&told)]).code(1);
-    assert!(run.out.contains("--var token="), "{}", run.out);
+    // Whoever goes on where a call still needs it gives it again; what was sent is not sent twice.
+    let sent = receipt(&last.expect("a run"));
+    let held = receipt(&place.run(&["run", "SKILL.md", "--var", &given, "--json"]).code(1));
+    for (told, asked) in [(held, true), (sent, false)] {
+        let go_on = ["run", "--resume", id(&told), "--allow-writes"];
+        let run = place.run(&go_on).code(1);
+        assert_eq!(run.out.contains("--var token="), asked, "{}", run.out);
+    }
     assert_eq!(web.calls().len(), 2);
+    assert_nowhere(&place, "holdpoint-runs", SECRET);
 }

@@ -85,23 +85,31 @@ pub(super) async fn wait_for(
     let (driver, path) = (&shared.driver, path?);
     let run = driver.run();
     let noted = notes(&run, &path, &wish)?;
-    match noted.first() {
-        Some(Note::WaitFor { name: other }) if *other == name => {}
-        Some(_) => return Err(differs(&run, path, wish)),
-        None => note(driver, &path, Note::WaitFor { name: name.clone() }).await?,
-    }
-    let until = match (noted.get(1), time) {
-        (Some(Note::Sleep { until }), Some(_)) => Some(*until),
-        (None, Some(time)) => {
-            let until = driver.runs.store.time.now().plus(time);
-            note(driver, &path, Note::Sleep { until }).await?;
-            Some(until)
+    let until = match (noted.first(), noted.get(1), time) {
+        (None, _, _) => {
+            // In one append: a wait with a limit is at no moment one without.
+            let until = time.map(|time| driver.runs.store.time.now().plus(time));
+            let limit = until.map(|until| Note::Sleep { until });
+            let wait = Note::WaitFor { name: name.clone() };
+            let wishes = [Some(wait), limit].into_iter().flatten();
+            let wishes = wishes.map(|note| Command::Note {
+                path: path.clone(),
+                note,
+            });
+            driver.commit_all(wishes.collect()).await?;
+            until
+        }
+        (Some(Note::WaitFor { name: other }), Some(Note::Sleep { until }), Some(_))
+            if *other == name =>
+        {
+            Some(*until)
         }
         // It had a limit and has none now, or the other way round.
-        (Some(Note::Sleep { .. }), None) | (Some(_), Some(_)) => {
+        (Some(_), Some(Note::Sleep { .. }), _) | (Some(_), _, Some(_)) => {
             return Err(differs(&run, path, wish));
         }
-        (Some(_) | None, None) => None,
+        (Some(Note::WaitFor { name: other }), _, None) if *other == name => None,
+        (Some(_), _, None) => return Err(differs(&run, path, wish)),
     };
     let mut changed = driver.live.watch();
     loop {
