@@ -1,5 +1,5 @@
-//! A crowd that means harm: thousands that say nothing, hundreds that say it slowly, and an agent that
-//! sends all it can.
+//! A crowd that means harm: thousands that say nothing, hundreds that say it slowly, some that send junk,
+//! and an agent that sends all it can.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::raw::connect_from;
+use crate::junk::junk;
+use crate::raw::{connect_from, exchange};
 use crate::server::Server;
 
 /// Connections that say nothing, where the machine has handles for them.
@@ -21,6 +22,9 @@ const PER_ADDRESS: usize = 1000;
 
 /// Connections that send a head or a body byte by byte.
 const SLOW: usize = 200;
+
+/// The pause of those who send junk, so that they and not this machine's cores are what is measured.
+const JUNK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Handles that everything else needs.
 const SPARE: usize = 500;
@@ -35,6 +39,7 @@ pub(crate) struct Crowd {
     others: JoinSet<()>,
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicUsize>,
+    junk: Arc<AtomicUsize>,
 }
 
 impl Crowd {
@@ -45,6 +50,7 @@ impl Crowd {
             others: JoinSet::new(),
             stop: Arc::default(),
             sent: Arc::default(),
+            junk: Arc::default(),
         };
         let mut opening = JoinSet::new();
         for number in 0..crowd.wished {
@@ -61,7 +67,7 @@ impl Crowd {
             crowd.idle.extend(opened.ok().flatten());
         }
         crowd.dribble(server);
-        crowd.flood(server);
+        crowd.throw_junk(server);
         crowd
     }
 
@@ -91,8 +97,39 @@ impl Crowd {
         }
     }
 
+    /// Requests with two lengths, deep and huge JSON, one after the other.
+    fn throw_junk(&mut self, server: &Server) {
+        let (address, stop) = (server.address, Arc::clone(&self.stop));
+        let thrown = Arc::clone(&self.junk);
+        let post = |args: &str| {
+            let body = format!("{{\"tool\":\"pay\",\"args\":{args}}}");
+            let (key, length) = (&server.agent, body.len());
+            format!(
+                "POST /v1/actions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\
+                 content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+        };
+        let mut requests: Vec<Vec<u8>> = junk(&server.agent)
+            .into_iter()
+            .map(|(_, request)| request)
+            .collect();
+        requests.push(post(&"[".repeat(100_000)).into_bytes());
+        requests.push(post(&format!("\"{}\"", "x".repeat(8 << 20))).into_bytes());
+        self.others.spawn(async move {
+            for request in requests.iter().cycle() {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                // Refused, or cut off while it is still being sent.
+                drop(exchange(address, request).await);
+                thrown.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(JUNK_PAUSE).await;
+            }
+        });
+    }
+
     /// An agent that submits without a pause, from a few connections.
-    fn flood(&mut self, server: &Server) {
+    pub(crate) fn flood(&mut self, server: &Server) {
         for number in 0..FLOODS {
             let url = format!("http://{}/v1/actions", server.address);
             let (agent, stop) = (server.agent.clone(), Arc::clone(&self.stop));
@@ -118,9 +155,10 @@ impl Crowd {
     /// What it is made of.
     pub(crate) fn words(&self) -> String {
         format!(
-            "{} of {} idle connections, {SLOW} slow ones, and {} requests of one agent",
+            "{} of {} idle connections, {SLOW} slow ones, {} pieces of junk and {} requests of one agent",
             self.idle.len(),
             self.wished,
+            self.junk.load(Ordering::Relaxed),
             self.sent.load(Ordering::Relaxed)
         )
     }

@@ -208,7 +208,11 @@ fn a_secret_is_sent_and_is_in_no_text_and_in_no_file() {
 
     // Whoever goes on where a call still needs it gives it again; what was sent is not sent twice.
     let sent = receipt(&last.expect("a run"));
-    let held = receipt(&place.run(&["run", "SKILL.md", "--var", &given, "--json"]).code(1));
+    let held = receipt(
+        &place
+            .run(&["run", "SKILL.md", "--var", &given, "--json"])
+            .code(1),
+    );
     for (told, asked) in [(held, true), (sent, false)] {
         let go_on = ["run", "--resume", id(&told), "--allow-writes"];
         let run = place.run(&go_on).code(1);
