@@ -55,9 +55,7 @@ pub use events::{HISTORY_MAX, History};
 pub use pause::{pause_in, paused_in, resume_in};
 pub use query::LIST_MAX;
 pub(crate) use runs::WeakEngine;
-pub use runs::{
-    Resumption, RunPage, RunQuery, SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES,
-};
+pub use runs::{Resumption, RunPage, RunQuery};
 pub use runs_in::{run_in, runs_in};
 pub use schedules::{NewSchedule, Upcoming};
 pub use types::{

@@ -13,19 +13,13 @@ use super::{Engine, Inner, LIST_MAX};
 use crate::canon::CanonicalJson;
 use crate::identity::{Principal, Role};
 use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
+use crate::run::authority::SCOPE_RUNS;
 use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
 use crate::run::{Command, Flags, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive};
 use crate::schedule;
 use crate::scheduler::Work;
 use crate::skill::{Secrets, Skill, Vars};
-
-/// The scope that a key needs to start runs.
-pub const SCOPE_RUNS: &str = "runs";
-/// The scope that a key needs besides to allow idempotent writes.
-pub const SCOPE_RUNS_WRITES: &str = "runs:writes";
-/// The scope that a key needs besides to allow destructive steps.
-pub const SCOPE_RUNS_DESTRUCTIVE: &str = "runs:destructive";
 
 /// How many summaries are read from the index at once, and how many one page looks at.
 const CHUNK: usize = 256;

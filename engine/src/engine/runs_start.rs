@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use super::Engine;
 use super::alone::{DamagedClaim, claim_key, claimed};
 use crate::canon::{CanonicalJson, Digest};
-use crate::identity::{LOCAL, Principal, Role};
+use crate::identity::Principal;
 use crate::limits::RUNS_CARRIED_MAX;
+use crate::run::authority::{self, Authority};
 use crate::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
 use crate::skill::Skill;
-
-use super::runs::{SCOPE_RUNS, SCOPE_RUNS_DESTRUCTIVE, SCOPE_RUNS_WRITES};
+use crate::tool::EffectClass;
 
 impl Engine {
     /// Starts a run: durable before this answers, and before its first step.
     ///
-    /// Needs the role of requester, or a key with the scopes that [`SCOPE_RUNS`] and the others name.
+    /// Needs the role of requester, or a key with the scopes of what the flags let out: see [`Authority`].
     pub async fn start_run(&self, by: &Principal, new: NewRun) -> Result<Arc<Run>, RunError> {
         let (run, _) = self.start_run_once(by, new, None).await?;
         Ok(run)
@@ -178,21 +178,18 @@ fn fingerprint(new: &NewRun) -> Digest {
 
 /// What a run is allowed is not more than whoever starts it is allowed.
 pub(super) fn may_start(by: &Principal, flags: Flags) -> Result<(), RunError> {
-    if by.id == LOCAL || by.has(Role::Requester) {
-        return Ok(());
-    }
-    let needed = [
-        (true, SCOPE_RUNS),
-        (flags.allow_writes || flags.yes, SCOPE_RUNS_WRITES),
-        (flags.yes, SCOPE_RUNS_DESTRUCTIVE),
-    ];
-    let missing = needed
-        .into_iter()
-        .find(|(is_needed, scope)| *is_needed && !by.scopes.contains(*scope));
-    match missing {
+    let asked = if flags.yes {
+        EffectClass::Destructive
+    } else if flags.allow_writes {
+        EffectClass::IdempotentWrite
+    } else {
+        EffectClass::Read
+    };
+    match Authority::of(by).lacks(asked) {
         None => Ok(()),
-        Some((_, scope)) => Err(RunError::Forbidden(format!(
-            "this needs the role requester, or a key with the scope {scope}"
+        Some(class) => Err(RunError::Forbidden(format!(
+            "this needs {}",
+            authority::needs(class)
         ))),
     }
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::authority;
 use super::event::{StepOutcome, StepReport, Verdict, Waiting};
 use crate::action::{Action, ActionId, Attempt, AttemptResult, FailReason, Phase, Status};
 use crate::canon::CanonicalJson;
 use crate::engine::Answered;
 use crate::target::aside::Heard;
+use crate::tool::EffectClass;
 
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +69,21 @@ pub(super) fn withheld(verdict: Verdict) -> Called {
         let message = format!("withheld: nothing was sent; {flag} would allow it");
         return Called::not_made(StepOutcome::Withheld, message);
     }
+    if let Verdict::NeedsAuthority(class) = verdict {
+        return unauthorised(StepOutcome::Withheld, class);
+    }
     let message = "the call is not the one that the step's approve hash was made of: nothing was sent, and no flag allows it";
     Called::not_made(StepOutcome::Failed, message.to_owned())
+}
+
+/// Whoever started the run may not let calls of this class out.
+pub(super) fn unauthorised(outcome: StepOutcome, class: EffectClass) -> Called {
+    let message = format!(
+        "{}: nothing was sent; whoever started the run may not let the call out: that needs {}",
+        outcome.name(),
+        authority::needs(class)
+    );
+    Called::not_made(outcome, message)
 }
 
 pub(super) fn with_text(mut called: Called, heard: Option<Heard>) -> Called {

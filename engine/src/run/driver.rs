@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::authority::Authority;
 use super::decide::Command;
 use super::event::{End, StepReport};
 use super::id::StepPath;
@@ -68,6 +69,12 @@ impl Driver {
             return Some(Principal::local(&caller.name, engine.registry().scopes()));
         }
         engine.identity().principal(&caller.id)
+    }
+
+    /// What whoever started the run may let out now (invariant I18).
+    pub(crate) fn authority(&self, engine: &Engine) -> Authority {
+        let by = self.principal(engine);
+        by.as_ref().map_or(Authority::NONE, Authority::of)
     }
 
     /// Fails where somebody called the run off.

@@ -186,6 +186,8 @@ pub enum Verdict {
     NeedsYes,
     /// It is not made, and no flag would allow it: it is not the call that was approved.
     NotAsApproved,
+    /// It is not made: whoever started the run may not let calls of this class out.
+    NeedsAuthority(EffectClass),
 }
 
 /// What a step waits for.

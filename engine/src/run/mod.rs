@@ -8,6 +8,7 @@
 //!   connects a step with its action.
 //! * The shell: `layout` (where runs are in the log), `shell` (decide, append durably, make known).
 
+pub mod authority;
 mod called;
 pub mod code;
 mod decide;

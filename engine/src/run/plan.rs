@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::authority::Authority;
 use super::event::{Flags, Verdict};
-use super::gate::gate;
+use super::gate::{Effects, gate};
 use super::shell::RunError;
-use super::skill_file::{approved, day, effect_of};
+use super::skill_file::{approved, day, effect_of, usual_effect};
 use crate::action::SafetyClass;
 use crate::skill::{ManifestTool, Skill, Vars, schema_digest};
 use crate::time::Timestamp;
-use crate::tool::{Annotations, EffectClass, Registry};
+use crate::tool::{EffectClass, Registry};
 
 /// A step that has not been made.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +78,8 @@ pub fn check_tools(
     Ok(())
 }
 
-/// The steps of a file, as a run with these variables and flags would make them if it began at `now`.
+/// The steps of a file, as a run with these variables and flags would make them if it began at `now`, for
+/// somebody who may let all of them out.
 pub fn plan(
     skill: &Skill,
     vars: &Vars,
@@ -90,10 +92,11 @@ pub fn plan(
     let planned = skill.steps.iter().map(|step| {
         let (effect, notes) = effect_of(step, registry);
         let tool = registry.get(&step.tool);
-        let usual = tool.map_or_else(
-            || step.classified(Annotations::default()).classified.effect,
-            |tool| tool.effect,
-        );
+        let usual = usual_effect(step, registry);
+        let effects = Effects {
+            said: effect,
+            usual,
+        };
         let (args, unfilled) = match step.fill(&vars, today) {
             Ok(filled) => (filled.args, BTreeSet::new()),
             Err(errors) => {
@@ -113,7 +116,7 @@ pub fn plan(
             args,
             effect,
             weakens: effect < usual,
-            verdict: gate(effect, approved(step), flags),
+            verdict: gate(effects, approved(step), flags, Authority::ALL),
             before_people: tool.is_some_and(|tool| tool.class == SafetyClass::ApprovalBound),
             when: step.when.as_ref().map(|when| when.text().to_owned()),
             unfilled: unfilled.into_iter().collect(),

@@ -9,7 +9,7 @@ use super::called::Called;
 use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
-use super::gate::{Approved, gate};
+use super::gate::{Approved, Effects, gate};
 use super::heal;
 use super::help::Help;
 use super::id::StepPath;
@@ -66,8 +66,7 @@ pub(super) fn prepare(
 /// what should be known about that.
 pub fn effect_of(step: &Step, registry: &Registry) -> (EffectClass, Vec<String>) {
     let told = step.classified(Annotations::default());
-    let known = registry.get(&step.tool).map(|tool| tool.effect);
-    let usual = known.unwrap_or(told.classified.effect);
+    let usual = usual_effect(step, registry);
     let Some(own) = step.effect.filter(|own| *own != usual) else {
         return (usual, Vec::new());
     };
@@ -77,6 +76,14 @@ pub fn effect_of(step: &Step, registry: &Registry) -> (EffectClass, Vec<String>)
         told.classified.reason
     );
     (own, vec![note])
+}
+
+/// What a repeat of a step does, whatever its file says: as the tools file, else the tool's name, does.
+pub(super) fn usual_effect(step: &Step, registry: &Registry) -> EffectClass {
+    let told = || step.classified(Annotations::default()).classified.effect;
+    registry
+        .get(&step.tool)
+        .map_or_else(told, |tool| tool.effect)
 }
 
 /// What a step says of its own approval.
@@ -202,6 +209,11 @@ pub(super) fn call_of(
 ) -> Result<(StepCall, Vec<String>), Halt> {
     let engine = driver.engine()?;
     let (effect, notes) = effect_of(step, engine.registry());
+    let effects = Effects {
+        said: effect,
+        usual: usual_effect(step, engine.registry()),
+    };
+    let authority = driver.authority(&engine);
     drop(engine);
     let (args, failures) = match step.fill(vars, today) {
         Ok(filled) => (filled.args, Vec::new()),
@@ -217,7 +229,7 @@ pub(super) fn call_of(
         tool: step.tool.clone(),
         args: CanonicalJson::of(&args),
         effect,
-        verdict: gate(effect, approved(step), driver.run().flags),
+        verdict: gate(effects, approved(step), driver.run().flags, authority),
         notes,
     };
     Ok((call, failures))

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::authority::Authority;
 use super::called::{
-    Called, answered_of, called_of, may_still_be_cancelled, waits_for, with_text, withheld,
+    Called, answered_of, called_of, may_still_be_cancelled, unauthorised, waits_for, with_text,
+    withheld,
 };
 use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{StepCall, StepOutcome, StepReport, Verdict};
+use super::gate::Effects;
 use super::id::{StepPath, StepTry};
 use super::shell::RunError;
 use super::state::Made;
@@ -19,7 +22,7 @@ use crate::engine::submit::AsStep;
 use crate::engine::{Engine, Submission, SubmitError, Submitted, Versioned};
 use crate::identity::Principal;
 use crate::target::aside::SECRETS_LABEL;
-use crate::tool::{Execute, Tool};
+use crate::tool::{EffectClass, Execute, Tool};
 
 /// The wait before something that could not be taken on is offered again.
 const AGAIN_WAIT: Duration = Duration::from_secs(1);
@@ -75,7 +78,8 @@ impl Driver {
             Verdict::Go
             | Verdict::NeedsAllowWrites
             | Verdict::NeedsYes
-            | Verdict::NotAsApproved => tool.class,
+            | Verdict::NotAsApproved
+            | Verdict::NeedsAuthority(_) => tool.class,
         };
         let secrets = self.secrets_in(&made.call.args);
         let attempt = self.run().try_of(&wish.path).ok_or(Halt::Stopping)?;
@@ -190,6 +194,9 @@ impl Driver {
                 let message = "the credential that started the run works no longer".to_owned();
                 return Ok(Err(Called::not_made(StepOutcome::Refused, message)));
             };
+            if let Some(class) = Authority::of(&by).lacks(self.lets_out(&engine, made)) {
+                return Ok(Err(unauthorised(StepOutcome::Refused, class)));
+            }
             let error = match self.submit_once(&engine, &by, made, step).await {
                 Ok(submitted) => return Ok(Ok(submitted)),
                 Err(error) => error,
@@ -221,6 +228,23 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// The class of calls that whoever started the run must be allowed to let out for a step to be made.
+    fn lets_out(&self, engine: &Engine, made: &Made) -> EffectClass {
+        // People let out what is put before them; what code calls is what the program says.
+        if made.call.verdict == Verdict::Stage || !self.run().is_skill() {
+            return EffectClass::Read;
+        }
+        let said = made.call.effect;
+        let tool = engine.registry().get(&made.call.tool);
+        tool.map_or(said, |tool| {
+            Effects {
+                said,
+                usual: tool.effect,
+            }
+            .worst()
+        })
     }
 
     async fn submit_once(

@@ -105,6 +105,7 @@ pub use error::{CallError, Failure};
 pub use workflows::Workflows;
 
 use self::shared::Shared;
+use super::authority::{self, Authority};
 use super::decide::{Divergence, RunRefusal};
 use super::driver::{Driver, Halt};
 use super::event::{End, Origin};
@@ -116,6 +117,7 @@ use crate::canon::CanonicalJson;
 use crate::engine::Engine;
 use crate::limits::JSON_BYTES_MAX;
 use crate::skill::Secrets;
+use crate::tool::EffectClass;
 
 /// What the guide shows is compiled.
 #[cfg(doctest)]
@@ -253,6 +255,13 @@ async fn continue_as_new(driver: &Driver, name: &str, input: Value) -> Result<()
     let Some(by) = driver.principal(&engine) else {
         return fail("the credential that started the run works no longer".to_owned()).await;
     };
+    if let Some(class) = Authority::of(&by).lacks(EffectClass::Read) {
+        let needs = authority::needs(class);
+        return fail(format!(
+            "whoever started the run may start none now: that needs {needs}"
+        ))
+        .await;
+    }
     let start = &driver.run().start;
     let new = NewRun {
         what: NewOrigin::Code {

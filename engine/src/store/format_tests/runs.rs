@@ -1,5 +1,7 @@
 //! The events of runs.
 
+mod later;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -212,11 +214,15 @@ fn i26_the_first_format_of_the_events_of_runs_is_still_read() {
     let events = [beginnings(), happenings(), endings()].concat();
     let kinds: BTreeSet<_> = events.iter().map(Event::kind).collect();
     assert_eq!(kinds.len(), 11, "a sample of each kind");
+    are_read("runs-1.txt", &events);
+}
+
+fn are_read(file: &str, events: &[Event]) {
     let mut fresh = String::new();
-    for event in &events {
+    for event in events {
         writeln!(fresh, "{} {}", event.kind(), hex(&body_of(event))).expect("text grows");
     }
-    let stored = samples("runs-1.txt", &fresh);
+    let stored = samples(file, &fresh);
     assert_eq!(stored.len(), events.len());
     for (event, (kind, body)) in events.iter().zip(stored) {
         assert_eq!(body_of(event), body, "{kind} is written as ever");

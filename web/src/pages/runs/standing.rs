@@ -1,8 +1,9 @@
 //! What somebody may do with a run.
 
-use holdpoint_engine::engine::SCOPE_RUNS;
 use holdpoint_engine::identity::{Principal, Role};
+use holdpoint_engine::run::authority::Authority;
 use holdpoint_engine::run::{Flags, Run, RunStatus};
+use holdpoint_engine::tool::EffectClass;
 
 use crate::display::Shown;
 
@@ -31,7 +32,7 @@ impl Standing {
         let caller = &run.start.caller;
         let is_own = caller.id == person.id || caller.owner.as_ref() == Some(&person.id);
         let is_operator = person.has(Role::Operator);
-        let may_start = person.has(Role::Requester) || person.scopes.contains(SCOPE_RUNS);
+        let may_start = Authority::of(person).lacks(EffectClass::Read).is_none();
         let chooses = is_own && may_start;
         let may_resume = can_go_on(run, is_carried_on) && (chooses || (!is_own && is_operator));
         let has_flags = may_resume && run.is_skill();
