@@ -29,6 +29,8 @@ pub(crate) struct Called {
     pub(crate) answer: Value,
     /// The answer as it came, where this process saw it.
     pub(crate) text: Option<String>,
+    /// Why there is no body to look at: it did not come whole, or is no text.
+    pub(crate) broken: Option<String>,
     /// Whether it took effect and its answer was lost: what stands for it is the evidence that it did.
     pub(crate) answer_lost: bool,
 }
@@ -44,6 +46,7 @@ impl Called {
             http_status: None,
             answer: Value::Null,
             text: None,
+            broken: None,
             answer_lost: false,
         }
     }
@@ -88,7 +91,10 @@ pub(super) fn unauthorised(outcome: StepOutcome, class: EffectClass) -> Called {
 
 pub(super) fn with_text(mut called: Called, heard: Option<Heard>) -> Called {
     if let Some(heard) = heard.filter(|heard| Some(heard.status) == called.http_status) {
-        called.text = heard.text;
+        match heard.body {
+            Ok(text) => called.text = Some(text),
+            Err(why) => called.broken = Some(why),
+        }
     }
     called
 }
@@ -96,8 +102,10 @@ pub(super) fn with_text(mut called: Called, heard: Option<Heard>) -> Called {
 pub(super) fn answered_of(answered: Answered) -> Called {
     let passed = answered.status == Status::Succeeded;
     let message = (!passed).then(|| match answered.http_status {
-        Some(status) => format!("the answer's status is {status}"),
-        None => answered
+        Some(status) if !(200..300).contains(&status) => {
+            format!("the answer's status is {status}")
+        }
+        Some(_) | None => answered
             .result
             .as_str()
             .unwrap_or("there was no answer")
@@ -115,6 +123,7 @@ pub(super) fn answered_of(answered: Answered) -> Called {
         http_status: answered.http_status,
         answer: answered.result,
         text: None,
+        broken: None,
         answer_lost: false,
     }
 }
@@ -161,6 +170,7 @@ pub(super) fn called_of(action: &Action) -> Called {
         http_status: last.and_then(|last| last.http_status),
         answer,
         text: None,
+        broken: None,
     }
 }
 

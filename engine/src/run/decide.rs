@@ -26,6 +26,14 @@ pub enum Command {
         /// What it calls; which try it is, is decided here.
         call: StepCall,
     },
+    /// Begin a step that is under way from its beginning: whoever wishes it knows that nothing of it was
+    /// sent.
+    BeginAnew {
+        /// Which step.
+        path: StepPath,
+        /// What it calls now; which try it is, is decided here.
+        call: StepCall,
+    },
     /// Leave a step out.
     SkipStep {
         /// Which step.
@@ -155,6 +163,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         Command::Start(_) => return Err(RunRefusal::Start),
         Command::Resume { flags } => return resume(run, flags, is_full),
         Command::BeginStep { .. }
+        | Command::BeginAnew { .. }
         | Command::SkipStep { .. }
         | Command::Wait { .. }
         | Command::EndStep { .. }
@@ -169,6 +178,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
             return Err(RunRefusal::Over);
         }
         Command::BeginStep { path, call } => return begin(run, path, call, is_full),
+        Command::BeginAnew { path, call } => return begin_anew(run, path, call, is_full),
         Command::SkipStep {
             path,
             title,
@@ -258,6 +268,26 @@ fn begin(
     if is_full {
         return Err(RunRefusal::Full);
     }
+    Ok(vec![Event::StepStarted { path, call }])
+}
+
+fn begin_anew(
+    run: &Run,
+    path: StepPath,
+    mut call: StepCall,
+    is_full: bool,
+) -> Result<Vec<Event>, RunRefusal> {
+    let Some(made) = run.step(&path).and_then(|step| step.open()) else {
+        return Err(RunRefusal::NotUnderWay(path));
+    };
+    call.number = made.call.number;
+    if made.call == call {
+        return Ok(Vec::new());
+    }
+    if is_full {
+        return Err(RunRefusal::Full);
+    }
+    call.number += 1;
     Ok(vec![Event::StepStarted { path, call }])
 }
 

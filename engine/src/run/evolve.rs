@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::event::{Event, Flags, Origin, StepCall, StepOutcome};
 use super::id::{RunId, StepPath};
 use super::state::{Ended, Made, Run, Step, What};
+use crate::action::ActionId;
 use crate::skill::Skill;
 use crate::time::Timestamp;
 
@@ -101,6 +102,12 @@ fn planned(origin: &Origin) -> Option<u32> {
 }
 
 impl Made {
+    /// The actions of all tries that are over.
+    pub(super) fn actions(&self) -> impl Iterator<Item = ActionId> {
+        let last = self.ended.as_ref().and_then(|(_, report)| report.action);
+        self.before.iter().copied().chain(last)
+    }
+
     fn has_not_passed(&self) -> bool {
         let report = self.ended.as_ref().map(|(_, report)| report);
         report.is_some_and(|report| report.outcome != StepOutcome::Passed)
@@ -109,12 +116,14 @@ impl Made {
 
 impl Run {
     fn begin(&mut self, path: &StepPath, call: &StepCall, at: Timestamp) {
+        let last = self.step(path).and_then(|step| step.made());
         let made = What::Made(Box::new(Made {
             call: call.clone(),
             started_at: at,
             waiting: None,
             ended: None,
             again: false,
+            before: last.map_or_else(Vec::new, |last| last.actions().collect()),
         }));
         match self.step_mut(path) {
             Some(step) => step.what = made,

@@ -9,7 +9,8 @@ use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{StepOutcome, StepReport};
 use super::heal::{self, Helper, Level};
-use super::skill_file::{call_of, judge, text_of, unsent, wish};
+use super::judge::{judge, text_of};
+use super::skill_file::{call_of, unmade, wish};
 use super::step::StepWish;
 use crate::skill::{Skill, Step, Vars};
 
@@ -87,17 +88,18 @@ impl Help {
             .await?;
         let (call, unfilled) = call_of(driver, &after, vars, self.today)?;
         let wish = wish(&after, call);
+        if let Some(mut again) = unmade(&wish.call, unfilled) {
+            again.notes.clone_from(&wish.call.notes);
+            driver.end_unmade(&wish, again.clone()).await?;
+            return Ok(Some(again));
+        }
         let made = match driver.begin_step(&wish).await? {
             Err(report) => return Ok(Some(report)),
             Ok(made) => made,
         };
-        let mut again = if unfilled.is_empty() {
-            let called = driver.make(&wish, &made).await?;
-            judge(&after, &called, &driver.secrets)
-        } else {
-            unsent(unfilled)
-        };
-        again.notes.clone_from(&wish.call.notes);
+        let called = driver.make(&wish, &made).await?;
+        let mut again = judge(&after, &called, &driver.secrets);
+        again.notes.splice(0..0, wish.call.notes.iter().cloned());
         if again.outcome == StepOutcome::Passed {
             keep(&self, &file, skill, &mut again).await;
         }

@@ -20,6 +20,7 @@ pub mod gate;
 pub mod heal;
 mod help;
 pub mod id;
+mod judge;
 pub(crate) mod layout;
 mod plan;
 pub mod receipt;

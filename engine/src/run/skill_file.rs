@@ -5,22 +5,24 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, NaiveDate};
 use serde_json::Value;
 
-use super::called::Called;
+use super::called::{Called, withheld};
 use super::decide::Command;
 use super::driver::{Driver, Halt};
-use super::event::{Assert, End, Origin, StepCall, StepOutcome, StepReport};
+use super::event::{End, Origin, StepCall, StepOutcome, StepReport};
 use super::gate::{Approved, Effects, gate};
 use super::heal;
 use super::help::Help;
 use super::id::StepPath;
+use super::judge::judge;
 use super::plan::check_tools;
 use super::shell::RunError;
 use super::start::Inputs;
 use super::state::{Made, Run, What};
 use super::step::StepWish;
-use crate::canon::{CanonicalJson, parse_answer};
+use crate::action::ActionId;
+use crate::canon::CanonicalJson;
 use crate::engine::Engine;
-use crate::skill::{Answer, Secrets, Skill, Step, Vars};
+use crate::skill::{Secrets, Skill, Step, Vars};
 use crate::time::Timestamp;
 use crate::tool::{Annotations, EffectClass, Registry};
 
@@ -141,16 +143,29 @@ async fn make(
     };
     let path = StepPath::number(step.number);
     let run = driver.run();
-    let mut failures = Vec::new();
-    let wish = match run.step(&path).map(|step| &step.what) {
+    let made = match run.step(&path).map(|step| &step.what) {
         Some(What::Skipped { .. }) => return Ok(None),
-        Some(What::Made(made)) if made.settled().is_some() => return Ok(made.settled().cloned()),
-        // What began before a crash goes on as it began.
-        Some(What::Made(made)) if made.ended.is_none() => wish(&step, made.call.clone()),
-        Some(What::Made(made)) if driver.has_happened(made)? => {
-            return Ok(Some(happened(made)));
-        }
-        Some(What::Made(_)) | None => {
+        Some(What::Made(made)) => Some(made),
+        None => None,
+    };
+    if let Some(report) = made.and_then(|made| made.settled()) {
+        return Ok(Some(report.clone()));
+    }
+    let open = made.filter(|made| made.ended.is_none());
+    let wish = match open {
+        // What was sent goes on as it began.
+        Some(made) if driver.has_action(&path, made)? => wish(&step, made.call.clone()),
+        Some(_) | None => {
+            if let Some(made) = made
+                && let Some(action) = driver.happened(made)?
+            {
+                let report = happened(made, action);
+                if open.is_some() {
+                    driver.end_step(&path, report.clone()).await?;
+                }
+                return Ok(Some(report));
+            }
+            let mut failures = Vec::new();
             match step.when.as_ref().map(|when| (when, when.holds(vars))) {
                 None | Some((_, Ok(true))) => {}
                 Some((when, Ok(false))) => {
@@ -166,7 +181,13 @@ async fn make(
             }
             let (call, unfilled) = call_of(driver, &step, vars, today)?;
             failures.extend(unfilled);
-            wish(&step, call)
+            let wish = wish(&step, call);
+            if let Some(mut report) = unmade(&wish.call, failures) {
+                report.notes.clone_from(&wish.call.notes);
+                driver.end_unmade(&wish, report.clone()).await?;
+                return Ok(Some(report));
+            }
+            wish
         }
     };
     let made = match driver.begin_step(&wish).await? {
@@ -174,12 +195,6 @@ async fn make(
         Ok(made) => made,
     };
     let notes = wish.call.notes.clone();
-    if !failures.is_empty() {
-        let mut report = unsent(failures);
-        report.notes = notes;
-        driver.end_step(&wish.path, report.clone()).await?;
-        return Ok(Some(report));
-    }
     let called = driver.make(&wish, &made).await?;
     let mut report = judge(&step, &called, &driver.secrets);
     report.notes.splice(0..0, notes);
@@ -244,117 +259,36 @@ pub(super) fn wish(step: &Step, call: StepCall) -> StepWish {
     }
 }
 
+/// The report of a step that is not sent: it could not be filled, or is not allowed.
+pub(super) fn unmade(call: &StepCall, failures: Vec<String>) -> Option<StepReport> {
+    if !failures.is_empty() {
+        return Some(unsent(failures));
+    }
+    (!call.verdict.calls()).then(|| withheld(call.verdict).report())
+}
+
 /// The report of a step of which nothing was sent.
-pub(super) fn unsent(failures: Vec<String>) -> StepReport {
+fn unsent(failures: Vec<String>) -> StepReport {
     StepReport {
         failures,
         ..Called::not_made(StepOutcome::Failed, String::new()).report()
     }
 }
 
-/// Looks at an answer: every assertion and every bind, whatever the others say.
-///
-/// Whether a status is good is for the step to say; where it says nothing, one outside 200 to 299 is
-/// not.
-pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepReport {
-    let mut report = called.report();
-    let has_answer = match called.outcome {
-        StepOutcome::Passed => true,
-        StepOutcome::Failed => called.http_status.is_some(),
-        StepOutcome::Withheld
-        | StepOutcome::Rejected
-        | StepOutcome::Expired
-        | StepOutcome::ReplanRequired
-        | StepOutcome::Cancelled
-        | StepOutcome::Refused
-        | StepOutcome::SettledNotDone => false,
-    };
-    if !has_answer {
-        return report;
-    }
-    if called.answer_lost {
-        return unanswered(step, report);
-    }
-    let text = text_of(called);
-    let json = match &called.text {
-        Some(text) => parse_answer(text.as_bytes()).ok(),
-        None => Some(called.answer.clone()),
-    };
-    // Files also say `status == 200` of tools that have no status of their own: it stands for "done".
-    let done = (called.outcome == StepOutcome::Passed).then_some(200);
-    let answer = Answer {
-        status: called.http_status.or(done),
-        text: &text,
-        json: json.as_ref(),
-    };
-    if step
-        .asserts
-        .iter()
-        .any(|assert| assert.text().starts_with("status"))
-    {
-        report.failures.clear();
-        report.outcome = StepOutcome::Passed;
-    }
-    for assert in &step.asserts {
-        let verdict = assert.check(&answer);
-        let seen = secrets.hide(&verdict.seen);
-        if !verdict.passed {
-            report.failures.push(format!("{}: {seen}", verdict.text));
-        }
-        report.asserts.push(Assert {
-            text: verdict.text,
-            passed: verdict.passed,
-            seen: (!verdict.passed).then_some(seen),
-        });
-    }
-    for bind in &step.binds {
-        match bind.take(&answer) {
-            Ok(value) => {
-                let value = CanonicalJson::of(&secrets.hide_in(&value));
-                report.binds.insert(bind.name.clone(), value);
-            }
-            Err(why) => report.failures.push(format!("{}: {why}", bind.text())),
-        }
-    }
-    if !report.failures.is_empty() {
-        report.outcome = StepOutcome::Failed;
-    }
-    report
-}
-
-/// The report of a step whose call took effect and whose answer was lost: there is nothing that its
-/// assertions could be held against, and nothing to bind.
-fn unanswered(step: &Step, mut report: StepReport) -> StepReport {
-    let lost = "its answer was lost, and that it took effect was found out afterwards";
-    report
-        .notes
-        .push(format!("{lost}: no assertion was looked at"));
-    let binds = step.binds.iter();
-    report.failures = binds
-        .map(|bind| format!("{}: {lost}", bind.text()))
-        .collect();
-    if !report.failures.is_empty() {
-        report.outcome = StepOutcome::Failed;
-    }
-    report
-}
-
-/// What a resumption finds of a step that did not pass although its write took effect: it is not made
+/// What a resumption finds of a step that did not pass although a write of it took effect: it is not made
 /// again, whatever its answer should have been.
-fn happened(made: &Made) -> StepReport {
+fn happened(made: &Made, action: ActionId) -> StepReport {
     let last = made.ended.as_ref().map(|(_, report)| report.clone());
     let mut report = last.unwrap_or_else(|| unsent(Vec::new()));
-    let words = "its write took effect and is not made again; its answer did not hold";
-    report.failures.insert(0, words.to_owned());
+    let words = if report.action == Some(action) {
+        "its write took effect and is not made again; its answer did not hold".to_owned()
+    } else {
+        format!(
+            "the write of an earlier try took effect ({action}) and is not made again; its answer did not hold"
+        )
+    };
+    report.failures.insert(0, words);
     report
-}
-
-/// The body of an answer as text.
-pub(super) fn text_of(called: &Called) -> String {
-    match (&called.text, &called.answer) {
-        (Some(text), _) | (None, Value::String(text)) => text.clone(),
-        (None, answer) => CanonicalJson::of(answer).as_str().to_owned(),
-    }
 }
 
 /// The variables as they were when the run stopped.

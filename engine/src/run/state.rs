@@ -89,6 +89,8 @@ pub struct Made {
     pub ended: Option<(Timestamp, StepReport)>,
     /// Whether it is to be tried once more: it did not pass, and the run was resumed.
     pub again: bool,
+    /// The actions of the tries before this one.
+    pub before: Vec<ActionId>,
 }
 
 /// Where a run stands, on the wire.

@@ -49,8 +49,7 @@ impl Driver {
         &self,
         wish: &StepWish,
     ) -> Result<Result<Box<Made>, StepReport>, Halt> {
-        let (path, call) = (wish.path.clone(), wish.call.clone());
-        let run = self.commit(Command::BeginStep { path, call }).await?;
+        let run = self.commit(self.begins(wish)).await?;
         let made = run.step(&wish.path).and_then(|step| step.made());
         // The core has just said that it is there.
         let made = made.ok_or(Halt::Stopping)?;
@@ -58,6 +57,29 @@ impl Driver {
             Some(report) => Err(report.clone()),
             None => Ok(Box::new(made.clone())),
         })
+    }
+
+    /// Begins and ends a step of which nothing is sent, in one append: there is no moment at which it looks
+    /// as if something were on its way.
+    pub(super) async fn end_unmade(&self, wish: &StepWish, report: StepReport) -> Result<(), Halt> {
+        let end = Command::EndStep {
+            path: wish.path.clone(),
+            report: Box::new(report),
+        };
+        self.commit_all(vec![self.begins(wish), end]).await?;
+        Ok(())
+    }
+
+    /// A file is filled again where nothing of a step was sent; the calls of code are those of its history.
+    fn begins(&self, wish: &StepWish) -> Command {
+        let (path, call) = (wish.path.clone(), wish.call.clone());
+        let run = self.run();
+        let is_open = run.step(&path).is_some_and(|step| step.open().is_some());
+        if is_open && run.is_skill() {
+            Command::BeginAnew { path, call }
+        } else {
+            Command::BeginStep { path, call }
+        }
     }
 
     /// Makes the call of a step that began, or finds the one that was made, and waits for its end.
@@ -133,13 +155,22 @@ impl Driver {
         ))
     }
 
-    /// Whether the last try of a step is over, and its write certainly took effect.
-    pub(super) fn has_happened(&self, made: &Made) -> Result<bool, Halt> {
-        let Some(id) = made.ended.as_ref().and_then(|(_, report)| report.action) else {
-            return Ok(false);
-        };
-        let view = self.load(id)?;
-        Ok(view.is_some_and(|view| view.action.status() == Status::Succeeded))
+    /// Whether the action of a step that is under way is there.
+    pub(super) fn has_action(&self, path: &StepPath, made: &Made) -> Result<bool, Halt> {
+        let attempt = self.run().try_of(path).ok_or(Halt::Stopping)?;
+        let view = self.load(attempt.action_id(made.started_at))?;
+        Ok(view.is_some())
+    }
+
+    /// The action of a try that is over, where its write certainly took effect.
+    pub(super) fn happened(&self, made: &Made) -> Result<Option<ActionId>, Halt> {
+        for id in made.actions() {
+            let view = self.load(id)?;
+            if view.is_some_and(|view| view.action.status() == Status::Succeeded) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
     }
 
     fn load(&self, id: ActionId) -> Result<Option<Versioned>, Halt> {

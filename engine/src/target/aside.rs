@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::{Answer, Body, Hidden, Outgoing};
+use super::{Answer, Hidden, Outgoing};
 use crate::action::{ActionId, AttemptOutcome};
 use crate::canon::CanonicalJson;
 use crate::skill::Secrets;
@@ -23,8 +23,8 @@ pub(crate) const SECRETS_LABEL: &str = "secret_inputs";
 pub(crate) struct Heard {
     /// The status.
     pub(crate) status: u16,
-    /// The body, where it came whole and is text.
-    pub(crate) text: Option<String>,
+    /// The body; else why it is none that can be looked at.
+    pub(crate) body: Result<String, String>,
 }
 
 /// What is held beside each action that is a step of a run.
@@ -65,13 +65,9 @@ impl Asides {
     /// Keeps an answer for whoever listens.
     pub(super) fn hear(&self, id: ActionId, answer: &Answer) {
         if let Some(aside) = lock(&self.0).get_mut(&id) {
-            let text = match &answer.body {
-                Body::Whole(bytes) => String::from_utf8(bytes.clone()).ok(),
-                Body::Broken(_) => None,
-            };
             aside.heard = Some(Heard {
                 status: answer.status,
-                text,
+                body: answer.body.text(),
             });
         }
     }
@@ -186,6 +182,7 @@ fn percent_encoded(text: &str) -> String {
 mod tests {
     use std::time::Duration;
 
+    use super::super::Body;
     use super::*;
     use crate::skill::{Skill, Vars};
     use crate::tool::Origin;
@@ -253,8 +250,8 @@ mod tests {
             },
         );
         assert_eq!(
-            beside.heard().and_then(|heard| heard.text),
-            Some("{ \"a\": 1 }".to_owned())
+            beside.heard().map(|heard| heard.body),
+            Some(Ok("{ \"a\": 1 }".to_owned()))
         );
         drop(beside);
         assert!(!asides.secrets(id).has("pin"));

@@ -153,6 +153,17 @@ impl Body {
         }
     }
 
+    /// The body as text; else why it is none that can be looked at.
+    pub(crate) fn text(&self) -> Result<String, String> {
+        match self {
+            Self::Whole(bytes) => {
+                let text = String::from_utf8(bytes.clone());
+                text.map_err(|_| "the body is not UTF-8".to_owned())
+            }
+            Self::Broken(reason) => Err(reason.clone()),
+        }
+    }
+
     /// The body as it is kept: canonical JSON where it is JSON, else a JSON string. What is longer
     /// than [`EVIDENCE_BYTES_MAX`] becomes an object that says how much was cut.
     pub fn evidence(&self) -> CanonicalJson {

@@ -1,7 +1,7 @@
 //! The core of runs: what follows which wish, case by case.
 
 use holdpoint_engine::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX};
-use holdpoint_engine::run::event::{Note, StepOutcome, Waiting};
+use holdpoint_engine::run::event::{Note, StepOutcome, Verdict, Waiting};
 use holdpoint_engine::run::{
     Command, End, Event, Flags, Run, RunRefusal, RunStatus, StepPath, decide, evolve,
 };
@@ -292,4 +292,21 @@ fn an_action_belongs_to_the_step_that_its_id_was_made_for() {
     assert!(!run.is_action_of(&path("1"), action_id()));
     let other: StepPath = path("2");
     assert!(!run.is_action_of(&other, attempt.action_id(T0)));
+}
+
+#[test]
+fn a_step_of_which_nothing_was_sent_begins_anew_as_another_try_where_its_call_is_another() {
+    let mut case = Case::new(skill());
+    let anew = |verdict| {
+        let (path, mut call) = (path("1"), call("label", &json!({ "n": 1 })));
+        call.verdict = verdict;
+        Command::BeginAnew { path, call }
+    };
+    assert!(case.wish(anew(Verdict::Go)).is_err(), "it has not begun");
+    case.wish(begin("1", "label")).expect("it begins");
+    assert_eq!(case.wish(anew(Verdict::Go)), Ok(Vec::new()));
+    let events = case.wish(anew(Verdict::NeedsYes)).expect("it begins anew");
+    assert!(
+        matches!(&events[..], [Event::StepStarted { call, .. }] if call.number == 2 && call.verdict == Verdict::NeedsYes)
+    );
 }

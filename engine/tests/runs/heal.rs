@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use holdpoint_engine::engine::{Engine, Options, RunOptions};
+use holdpoint_engine::engine::{Engine, Options, Resumption, RunOptions};
 use holdpoint_engine::identity::{NewPerson, Principal, Role};
 use holdpoint_engine::run::heal::{Ask, Helper, Level, Proposal};
 use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Receipt, Run};
@@ -53,6 +53,17 @@ fn model(level: Level, answer: Result<Proposal, String>) -> Arc<Model> {
 
 /// Runs a file to its end.
 async fn run(skill: &str, flags: Flags, model: &Arc<Model>) -> (Arc<Run>, Receipt, Arc<World>) {
+    let (engine, _, run, done) = run_in_engine(skill, flags, model).await;
+    let receipt = Receipt::of(&run, engine.now());
+    (run, receipt, done)
+}
+
+/// The same, with the engine and whoever runs it.
+async fn run_in_engine(
+    skill: &str,
+    flags: Flags,
+    model: &Arc<Model>,
+) -> (Engine, Principal, Arc<Run>, Arc<World>) {
     let done = Arc::<World>::default();
     let file = ToolsFile::from_str(&tools().to_string(), Format::Json).expect("the tools");
     let options = Options {
@@ -78,13 +89,17 @@ async fn run(skill: &str, flags: Flags, model: &Arc<Model>) -> (Arc<Run>, Receip
         schedule: None,
         continues: None,
     };
-    let mut run = engine.start_run(&by, new).await.expect("it starts");
+    let run = engine.start_run(&by, new).await.expect("it starts");
+    let run = until_over(&engine, &by, run).await;
+    (engine, by, run, done)
+}
+
+async fn until_over(engine: &Engine, by: &Principal, mut run: Arc<Run>) -> Arc<Run> {
     while run.ended.is_none() {
-        let moved = engine.wait_run(&by, run.id, run.events, Duration::from_mins(1));
+        let moved = engine.wait_run(by, run.id, run.events, Duration::from_mins(1));
         run = moved.await.expect("the run");
     }
-    let receipt = Receipt::of(&run, engine.now());
-    (run, receipt, done)
+    run
 }
 
 async fn person(engine: &Engine) -> Principal {
@@ -189,6 +204,31 @@ async fn at_level_two_a_write_is_made_once_more_with_new_arguments_and_a_key_of_
         "another call has another key"
     );
     assert!(model.kept.lock().expect("no panic")[0].contains("{\"label\":\"new\"}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_took_effect_before_its_arguments_were_changed_is_made_again_by_no_resumption()
+{
+    let answer = proposal(
+        &["json.label == \"new\""],
+        Some(json!({ "label": "{{nobody}}" })),
+    );
+    let model = model(Level::Two, answer);
+    let text = file("set_label {\"label\": \"old\"}", "json.label == \"new\"");
+    let (engine, by, run, done) = run_in_engine(&text, all(), &model).await;
+    assert_eq!((run.heals.len(), done.count()), (1, 1));
+    for _ in 0..2 {
+        let how = Resumption {
+            flags: all(),
+            ..Resumption::default()
+        };
+        let resumed = engine.resume_run(&by, run.id, how).await;
+        let run = until_over(&engine, &by, resumed.expect("it goes on")).await;
+        let message = run.ended.as_ref().and_then(|ended| ended.message.clone());
+        let message = message.expect("why");
+        assert!(message.contains("is not made again"), "{message}");
+        assert_eq!(done.count(), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

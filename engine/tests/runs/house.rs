@@ -293,6 +293,17 @@ impl House {
         run
     }
 
+    /// Waits until the run is over or the engine has stopped.
+    pub(crate) async fn until_over_or_stopped(&self, id: RunId) {
+        let mut run = self.run(id);
+        while run.ended.is_none() && self.engine.ready().is_ok() {
+            let moved = self
+                .engine
+                .wait_run(&self.by, id, run.events, Duration::from_secs(1));
+            run = moved.await.expect("the run");
+        }
+    }
+
     /// Waits until nobody works on a run any more.
     pub(crate) async fn until_forgotten(&self) {
         while self.engine.runs_in_memory() != 0 {

@@ -1,5 +1,6 @@
 //! Runs: their core, and from the façade of the engine skill files and workflows in code.
 
+mod anew;
 mod authority;
 mod calling_off;
 mod code;
