@@ -13,7 +13,10 @@ use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
 
 pub use place::{JsonError, Spans, line_and_column, pointer_push};
-pub use read::{parse_answer, parse_answer_up_to, parse_spanned, parse_strict, parse_strict_up_to};
+pub use read::{
+    Mended, parse_answer, parse_answer_up_to, parse_lenient_up_to, parse_spanned, parse_strict,
+    parse_strict_up_to,
+};
 
 /// A SHA-256 digest, written `sha256:` and 64 lowercase hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]

@@ -44,6 +44,25 @@ pub fn parse_answer_up_to(bytes: &[u8], bytes_max: usize) -> Result<Value, JsonE
     Reader::start(bytes, bytes_max, Inexact::KeepAsText)?.document()
 }
 
+/// What a lenient reader read otherwise than it was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// A number was kept as the text of its digits.
+    pub number: bool,
+    /// A surrogate without its partner became U+FFFD.
+    pub surrogate: bool,
+    /// A key was there twice in one object, and the last one counts.
+    pub key_twice: bool,
+}
+
+/// As [`parse_answer_up_to`], for what others have stored already: it mends what can be mended, and says so.
+pub fn parse_lenient_up_to(bytes: &[u8], bytes_max: usize) -> Result<(Value, Mended), JsonError> {
+    let mut reader = Reader::start(bytes, bytes_max, Inexact::KeepAsText)?;
+    reader.is_lenient = true;
+    let value = reader.document()?;
+    Ok((value, reader.mended))
+}
+
 /// As [`parse_strict`], for a text of at most `bytes_max`, and says where every value is.
 pub fn parse_spanned(bytes: &[u8], bytes_max: usize) -> Result<(Value, Spans), JsonError> {
     let mut reader = Reader::start(bytes, bytes_max, Inexact::Refuse)?;
@@ -56,6 +75,8 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     inexact: Inexact,
+    is_lenient: bool,
+    mended: Mended,
     path: Vec<Step>,
     spans: Option<Spans>,
 }
@@ -101,6 +122,8 @@ impl<'a> Reader<'a> {
             text,
             at: 0,
             inexact,
+            is_lenient: false,
+            mended: Mended::default(),
             path: Vec::new(),
             spans: None,
         })
@@ -161,7 +184,9 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let key = self.string()?;
             let span = start..self.at;
-            if map.contains_key(&key) && !Bug::DuplicateKeyLastWins.is_on() {
+            let is_twice = map.contains_key(&key);
+            self.mended.key_twice |= is_twice;
+            if is_twice && !self.is_lenient && !Bug::DuplicateKeyLastWins.is_on() {
                 self.at = start;
                 self.path.push(Step::Key(key));
                 return Err(self.error("this key is there twice in one object; keep one of them"));
@@ -255,20 +280,34 @@ impl<'a> Reader<'a> {
             "this surrogate has no partner, so it is no character; send the character itself";
         let first = self.hex4(start)?;
         let code = match first {
-            0xd800..=0xdbff => {
-                if !self.text[self.at..].starts_with("\\u") {
-                    return Err(self.error_at(start, LONE));
-                }
-                self.at += 2;
-                let second = self.hex4(start)?;
-                if !(0xdc00..=0xdfff).contains(&second) {
-                    return Err(self.error_at(start, LONE));
-                }
-                0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
-            }
-            code => code,
+            0xd800..=0xdbff => self
+                .low_surrogate(start)?
+                .map(|second| 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)),
+            code => Some(code),
         };
-        char::from_u32(code).ok_or_else(|| self.error_at(start, LONE))
+        match code.and_then(char::from_u32) {
+            Some(c) => Ok(c),
+            None if self.is_lenient => {
+                self.mended.surrogate = true;
+                Ok(char::REPLACEMENT_CHARACTER)
+            }
+            None => Err(self.error_at(start, LONE)),
+        }
+    }
+
+    /// The second half of a pair, where it stands here; what else stands here is left.
+    fn low_surrogate(&mut self, start: usize) -> Result<Option<u32>, JsonError> {
+        if !self.text[self.at..].starts_with("\\u") {
+            return Ok(None);
+        }
+        let before = self.at;
+        self.at += 2;
+        let second = self.hex4(start)?;
+        if (0xdc00..=0xdfff).contains(&second) {
+            return Ok(Some(second));
+        }
+        self.at = before;
+        Ok(None)
     }
 
     fn hex4(&mut self, start: usize) -> Result<u32, JsonError> {
@@ -306,7 +345,10 @@ impl<'a> Reader<'a> {
         let text = &self.text[start..self.at];
         match (number::exact(text), self.inexact) {
             (Some(number), _) => Ok(Value::Number(number)),
-            (None, Inexact::KeepAsText) => Ok(Value::String(text.to_owned())),
+            (None, Inexact::KeepAsText) => {
+                self.mended.number = true;
+                Ok(Value::String(text.to_owned()))
+            }
             (None, Inexact::Refuse) => Err(self.error_at(
                 start,
                 "this number would lose its value (more digits than a double holds, or beyond 2^53); \

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::error::RecordingError;
 use super::gather::{Answered, Called, Gather};
-use super::reader::{Line, take_args, take_text};
+use super::reader::{Line, arguments, take_text};
 
 pub(super) fn line(gather: &mut Gather, line: Line) -> Result<(), RecordingError> {
     let Line {
@@ -66,13 +66,11 @@ fn said(
         let (Some(id), Some(tool)) = (id, tool) else {
             return Err(gather.error("a \"tool_use\" without the texts \"id\" and \"name\""));
         };
-        let args = take_args(gather, &mut block, "input")?;
         gather.call(Called {
             id,
             tool,
-            args,
+            arguments: arguments(block.remove("input"), inexact),
             hints: None,
-            inexact,
         })?;
     } else if is(&block, "server_tool_use") {
         gather.foreign += 1;

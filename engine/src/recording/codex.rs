@@ -2,13 +2,18 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::text_of;
 use super::error::RecordingError;
-use super::gather::{Answered, Called, Gather, text_of};
-use super::reader::{Line, take_text};
-use crate::canon::{parse_answer, parse_strict};
+use super::gather::{Answered, Called, Gather};
+use super::reader::{Line, arguments, take_text};
+use crate::canon::parse_answer_up_to;
+use crate::limits::RECORDING_LINE_BYTES_MAX;
 
 pub(super) fn line(gather: &mut Gather, line: Line) -> Result<(), RecordingError> {
-    let Line { mut members, .. } = line;
+    let Line {
+        mut members,
+        inexact,
+    } = line;
     gather.moment(members.get("timestamp"));
     if members.get("type").and_then(Value::as_str) != Some("response_item") {
         return Ok(());
@@ -25,13 +30,11 @@ pub(super) fn line(gather: &mut Gather, line: Line) -> Result<(), RecordingError
                 let what = "a \"function_call\" without the texts \"call_id\" and \"name\"";
                 return Err(gather.error(what));
             };
-            let (args, inexact) = arguments(gather, &mut payload)?;
             gather.call(Called {
                 id,
                 tool,
-                args,
+                arguments: arguments(payload.remove("arguments"), inexact),
                 hints: None,
-                inexact,
             })?;
         }
         Some("function_call_output") => {
@@ -64,41 +67,14 @@ fn message(gather: &mut Gather, payload: &Map<String, Value>) {
     }
 }
 
-/// The arguments, which are JSON in a string; and whether a number of them lost its type.
-fn arguments(
-    gather: &Gather,
-    payload: &mut Map<String, Value>,
-) -> Result<(Map<String, Value>, bool), RecordingError> {
-    let text = take_text(payload, "arguments").unwrap_or_default();
-    if text.trim().is_empty() {
-        return Ok((Map::new(), false));
-    }
-    let (value, inexact) = match parse_strict(text.as_bytes()) {
-        Ok(value) => (value, false),
-        Err(_) => match parse_answer(text.as_bytes()) {
-            Ok(value) => (value, true),
-            Err(error) => {
-                let message = error.message;
-                return Err(gather.error(format!("\"arguments\" are not JSON: {message}")));
-            }
-        },
-    };
-    match value {
-        Value::Object(args) => Ok((args, inexact)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(gather.error("\"arguments\" are not a JSON object"))
-        }
-    }
-}
-
 /// Whether it went well, and what came back. Programs are wrapped in a report of how they ended.
 fn output(output: Value) -> (bool, Value) {
     match output {
         Value::String(text) => {
-            if let Some((code, rest)) = ended(&text) {
-                return (code == 0, Value::String(rest.to_owned()));
+            if let Some((ok, rest)) = reported(&text) {
+                return (ok, Value::String(rest.to_owned()));
             }
-            let wrapped = parse_answer(text.as_bytes()).ok();
+            let wrapped = parse_answer_up_to(text.as_bytes(), RECORDING_LINE_BYTES_MAX).ok();
             match wrapped {
                 Some(Value::Object(mut members))
                     if members.len() == 2 && members.contains_key("output") =>
@@ -114,18 +90,46 @@ fn output(output: Value) -> (bool, Value) {
                 Some(_) | None => (true, Value::String(text)),
             }
         }
+        Value::Array(items) => match text_of(&items) {
+            Some(text) => self::output(Value::String(text)),
+            None => (true, Value::Array(items)),
+        },
         Value::Object(mut members) if members.contains_key("success") => {
             let ok = members.get("success") != Some(&Value::Bool(false));
-            (ok, members.remove("content").unwrap_or_default())
+            let (inner, content) = self::output(members.remove("content").unwrap_or_default());
+            (ok && inner, content)
         }
         other => (true, other),
     }
 }
 
-/// The exit code and the output of a report such as `Exit code: 0 … Output: …`.
-fn ended(text: &str) -> Option<(i64, &str)> {
-    let rest = text.strip_prefix("Exit code: ")?;
-    let (code, rest) = rest.split_once('\n')?;
-    let (_, body) = rest.split_once("Output:\n")?;
-    Some((code.trim().parse().ok()?, body))
+/// Whether a report such as `Exit code: 0 … Output: …` says that it went well, and the output.
+fn reported(text: &str) -> Option<(bool, &str)> {
+    const CODES: [&str; 2] = ["Exit code: ", "Process exited with code "];
+    const STARTS: [&str; 6] = [
+        CODES[0],
+        CODES[1],
+        "Chunk ID: ",
+        "Wall time: ",
+        "Process running with session ID ",
+        "Original token count: ",
+    ];
+    if !STARTS.iter().any(|start| text.starts_with(start)) {
+        return None;
+    }
+    let mut ok = true;
+    let mut rest = text;
+    loop {
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        if line.trim_end() == "Output:" {
+            return Some((ok, after));
+        }
+        if let Some(code) = CODES.iter().find_map(|start| line.strip_prefix(start)) {
+            ok &= code.trim().parse() == Ok(0_i64);
+        }
+        if after.is_empty() {
+            return None;
+        }
+        rest = after;
+    }
 }

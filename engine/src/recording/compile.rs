@@ -9,7 +9,7 @@ use super::fill::{Filler, Kept};
 use super::flow::Flow;
 use super::gather::{Call, Recording};
 use super::inputs::Inputs;
-use super::kept::{Kept as Calls, kept};
+use super::kept::{Kept as Calls, kept, refused};
 use super::naming::{check_name, intent, name};
 use super::repeat::repeated;
 use super::secret::{Secrets, is_secret_key};
@@ -311,6 +311,11 @@ fn step(
     match &call.answer {
         None => filler.question("its answer was not recorded. Did it take effect?"),
         Some(answer) => {
+            if let Some(status) = refused(call) {
+                filler.question(&format!(
+                    "it was answered with the status {status}. Is that what the job expects?"
+                ));
+            }
             let looks = matches!(
                 call.tool.as_str(),
                 "http.get" | "http.head" | "http.options"

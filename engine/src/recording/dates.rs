@@ -36,6 +36,14 @@ fn day(text: &str) -> Option<NaiveDate> {
         .flatten()
 }
 
+/// Whether there is a day in a text.
+pub(super) fn has_day(text: &str) -> bool {
+    text.match_indices('-').any(|(dash, _)| {
+        let start = dash.checked_sub(4);
+        start.is_some_and(|start| text.get(start..start + LENGTH).is_some_and(is_date))
+    })
+}
+
 /// The days of a text that a hole can stand for, where the recording was made on `today`.
 pub(super) fn find(text: &str, today: NaiveDate) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();

@@ -214,6 +214,12 @@ impl Filler<'_> {
     /// Holes for days, or questions about them.
     fn days(&mut self, text: &str, key: &str, parts: &mut Vec<Part>) {
         let Some(today) = self.today else {
+            if dates::has_day(text) {
+                let key = one_line(key, 40);
+                self.question(&format!(
+                    "\"{key}\" has a day, and no time of the recording says when it was made. Should it move with the day of the run? Then write {{{{today}}}}, {{{{today-1d}}}} or the like"
+                ));
+            }
             return;
         };
         for day in dates::find(text, today) {

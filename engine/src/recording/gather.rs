@@ -1,13 +1,14 @@
 //! What the readers of all formats fill: calls, paired with what they answered.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::NaiveDate;
 use serde_json::{Map, Value};
 
+use super::answer::body;
 use super::error::RecordingError;
+use super::reader::Arguments;
 use super::recognise::Format;
-use crate::canon::parse_answer;
 use crate::limits::RECORDING_CALLS_MAX;
 use crate::time::Timestamp;
 use crate::tool::Annotations;
@@ -48,6 +49,8 @@ pub(super) struct Call {
     pub(super) order: usize,
     pub(super) tool: String,
     pub(super) args: Map<String, Value>,
+    /// Its arguments could be read; a call without them was never made.
+    pub(super) is_readable: bool,
     pub(super) hints: Annotations,
     /// What was said right before it.
     pub(super) words: Option<String>,
@@ -62,16 +65,16 @@ pub(super) struct Answer {
     pub(super) status: Option<u64>,
     /// The answer as JSON; none where it is text.
     pub(super) json: Option<Value>,
+    /// The answer where it is text, of which no path leads to a value.
+    pub(super) text: Option<String>,
 }
 
 /// A call as a reader found it.
 pub(super) struct Called {
     pub(super) id: String,
     pub(super) tool: String,
-    pub(super) args: Map<String, Value>,
+    pub(super) arguments: Arguments,
     pub(super) hints: Option<Annotations>,
-    /// A number of the line was kept as the text of its digits.
-    pub(super) inexact: bool,
 }
 
 /// An answer as a reader found it.
@@ -96,6 +99,8 @@ pub(super) struct Gather {
     words: Option<String>,
     order: usize,
     questions: Vec<String>,
+    /// What was odd about lines that could be read all the same: the first of them, and how many.
+    odd: BTreeMap<&'static str, (usize, usize)>,
     /// Calls that are of a kind that is not read, and calls of helpers, which are inside another call.
     pub(super) foreign: usize,
     pub(super) nested: usize,
@@ -115,6 +120,7 @@ impl Gather {
             words: None,
             order: 0,
             questions: Vec::new(),
+            odd: BTreeMap::new(),
             foreign: 0,
             nested: 0,
         }
@@ -132,13 +138,18 @@ impl Gather {
         self.questions.push(format!("Line {line}: {what}"));
     }
 
+    /// Notes that this line is odd, but can be read.
+    pub(super) fn odd(&mut self, what: &'static str) {
+        let line = self.line;
+        self.odd.entry(what).or_insert((line, 0)).1 += 1;
+    }
+
     /// Notes a time; the first one says which day it was.
     pub(super) fn moment(&mut self, time: Option<&Value>) {
         if self.day.is_none() {
             self.day = time
-                .and_then(Value::as_str)
-                .and_then(Timestamp::parse_rfc3339)
-                .and_then(|moment| chrono::DateTime::from_timestamp_millis(moment.0))
+                .and_then(milliseconds)
+                .and_then(chrono::DateTime::from_timestamp_millis)
                 .map(|moment| moment.date_naive());
         }
     }
@@ -162,10 +173,14 @@ impl Gather {
         let Called {
             id,
             tool,
-            args,
+            arguments,
             hints,
-            inexact,
         } = called;
+        let Arguments {
+            args,
+            inexact,
+            is_readable,
+        } = arguments;
         if let Some(first) = self.by_id.get(&id).and_then(|at| self.calls.get(*at)) {
             // Sessions that were gone on with repeat their lines.
             if self.format.is_transcript() && first.tool == tool && first.args == args {
@@ -196,6 +211,7 @@ impl Gather {
             order: self.order,
             tool,
             args,
+            is_readable,
             hints,
             words: self.words.take(),
             answer: None,
@@ -215,17 +231,18 @@ impl Gather {
             }
             return Err(self.error("a result without its call; the call must stand before it"));
         };
-        let (status, json) = body(&call.tool, answered.body);
+        let body = body(&call.tool, answered.body);
         let answer = Answer {
             order,
-            ok: answered.ok,
-            status: answered.status.or(status),
-            json,
+            ok: answered.ok && !body.failed,
+            status: answered.status.or(body.status),
+            json: body.json,
+            text: body.text,
         };
         if let Some(first) = &call.answer {
             let of = call.line;
             if self.format.is_transcript() {
-                if first.ok != answer.ok || first.json != answer.json {
+                if (first.ok, &first.json, &first.text) != (answer.ok, &answer.json, &answer.text) {
                     self.question(&format!(
                         "a second result of the call in line {of} was skipped. Which one is right?"
                     ));
@@ -248,6 +265,13 @@ impl Gather {
                 "there is no call in it, read as {title}"
             )));
         }
+        for (what, (line, count)) in &self.odd {
+            let more = match count - 1 {
+                0 => String::new(),
+                more => format!(" ({more} more such lines)"),
+            };
+            self.questions.push(format!("Line {line}{more}: {what}"));
+        }
         for (count, what) in [
             (self.foreign, "Calls of a kind that is not read"),
             (self.nested, "Calls that a helper made inside of another"),
@@ -269,64 +293,23 @@ impl Gather {
     }
 }
 
-/// A recorded answer as the call that made it would give it: its status, and its JSON.
-fn body(tool: &str, body: Value) -> (Option<u64>, Option<Value>) {
-    match body {
-        Value::String(text) => (None, json_of(&text)),
-        Value::Array(items) => match text_of(&items) {
-            Some(text) => (None, json_of(&text)),
-            None => (None, Some(Value::Array(items))),
-        },
-        Value::Object(mut members) => {
-            let status = members.get("status").and_then(Value::as_u64);
-            let status = status.filter(|status| (100..600).contains(status));
-            if tool.starts_with("http.") && status.is_some() && members.contains_key("body") {
-                let inner = members.remove("body").unwrap_or_default();
-                let (_, json) = self::body("", inner);
-                return (status, json);
-            }
-            let wraps = members.keys().all(|key| {
-                matches!(
-                    key.as_str(),
-                    "content" | "isError" | "structuredContent" | "_meta"
-                )
-            });
-            if let (true, Some(Value::Array(items))) = (wraps, members.get("content")) {
-                let structured = members.get("structuredContent").filter(|s| s.is_object());
-                let json = structured
-                    .cloned()
-                    .or_else(|| text_of(items).and_then(|text| json_of(&text)));
-                return (None, json);
-            }
-            (None, Some(Value::Object(members)))
+/// A time as text, or as the seconds or milliseconds since 1970.
+fn milliseconds(time: &Value) -> Option<i64> {
+    // As seconds the year 5138, as milliseconds 1973: nothing was recorded in either.
+    const SECONDS_MAX: i64 = 100_000_000_000;
+    match time {
+        Value::String(text) => Timestamp::parse_rfc3339(text).map(|moment| moment.0),
+        Value::Number(number) => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a fraction of a second names no day"
+            )]
+            let whole = number
+                .as_i64()
+                .or_else(|| number.as_f64().map(|n| n as i64))?;
+            let is_seconds = whole.abs() < SECONDS_MAX;
+            Some(if is_seconds { whole * 1000 } else { whole })
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => (None, None),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-/// Text that is a JSON object or array.
-fn json_of(text: &str) -> Option<Value> {
-    let text = text.trim();
-    if !text.starts_with(['{', '[']) {
-        return None;
-    }
-    parse_answer(text.as_bytes()).ok()
-}
-
-/// The text of blocks, where all of them are blocks.
-pub(super) fn text_of(items: &[Value]) -> Option<String> {
-    if items.is_empty() {
-        return None;
-    }
-    let mut text = String::new();
-    for item in items {
-        let kind = item.get("type").and_then(Value::as_str)?;
-        if matches!(kind, "text" | "input_text" | "output_text") {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(item.get("text").and_then(Value::as_str)?);
-        }
-    }
-    Some(text)
 }

@@ -21,7 +21,18 @@ pub(super) struct Kept<'a> {
 
 /// A call that failed is no step: a replay would fail there too.
 pub(super) fn kept(recording: &Recording) -> Result<Kept<'_>, CompileError> {
-    let failed = |call: &Call| call.answer.as_ref().is_some_and(|answer| !answer.ok);
+    // An error that the job went on with may be what it expects; one that was tried again was none.
+    let mut well = HashMap::new();
+    for call in &recording.calls {
+        if !failed(call) && call.answer.is_some() && refused(call).is_none() {
+            well.insert(identity(call), call.order);
+        }
+    }
+    let repeated = |call: &Call| {
+        well.get(&identity(call))
+            .is_some_and(|order| *order > call.order)
+    };
+    let failed = |call: &Call| failed(call) || (refused(call).is_some() && repeated(call));
     let mut steps = Vec::new();
     let mut numbers = HashMap::new();
     for call in recording.calls.iter().filter(|call| !failed(call)) {
@@ -38,6 +49,12 @@ pub(super) fn kept(recording: &Recording) -> Result<Kept<'_>, CompileError> {
             continue;
         }
         let (number, line) = (index + 1, call.line);
+        if !call.is_readable {
+            questions.push(format!(
+                "Call {number} (line {line}) has arguments that are no JSON object, so it counts as failed and is left out. Does the job need it?"
+            ));
+            continue;
+        }
         match numbers.get(&identity(call)) {
             Some((order, step)) if *order > call.order => {
                 if let Some(said) = &call.words {
@@ -61,6 +78,17 @@ pub(super) fn kept(recording: &Recording) -> Result<Kept<'_>, CompileError> {
         left_out,
         questions,
     })
+}
+
+/// Whether a call says of itself that it failed.
+fn failed(call: &Call) -> bool {
+    !call.is_readable || call.answer.as_ref().is_some_and(|answer| !answer.ok)
+}
+
+/// The status with which a server refused a call.
+pub(super) fn refused(call: &Call) -> Option<u64> {
+    let status = call.answer.as_ref().and_then(|answer| answer.status);
+    status.filter(|status| *status >= 400)
 }
 
 /// What two calls that do the same have in common.

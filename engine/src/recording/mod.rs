@@ -5,7 +5,8 @@
 //! ```
 //!
 //! * `recognise`: what a file is, told from its first lines · `reader`: bounds, and the reader of each
-//!   format (`trace`, `claude_code`, `codex`, `open_claw`), all of which fill one `gather`
+//!   format (`trace`, `claude_code`, `codex`, `open_claw`), all of which fill one `gather` ·
+//!   `answer`: what came back, without its wrappers
 //! * `compile`: from calls to steps · `kept`: which calls are steps · `flow`: which arguments came
 //!   out of earlier answers · `secret`: what must not be written · `fill`: an argument with its holes ·
 //!   `inputs`, `dates`, `repeat`: what a person may want to vary · `naming`, `words`: text from the recording in one harmless
@@ -17,6 +18,7 @@
 //!
 //! Pure: text goes in, text comes out. No file, no clock, no randomness.
 
+mod answer;
 mod claude_code;
 mod codex;
 mod compile;

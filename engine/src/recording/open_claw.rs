@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::text_of;
 use super::error::RecordingError;
-use super::gather::{Answered, Called, Gather, text_of};
-use super::reader::{Line, take_args, take_text};
+use super::gather::{Answered, Called, Gather};
+use super::reader::{Line, arguments, take_text};
 
 pub(super) fn line(gather: &mut Gather, line: Line) -> Result<(), RecordingError> {
     let Line {
@@ -74,13 +75,11 @@ fn said(
             let (Some(id), Some(tool)) = (id, tool) else {
                 return Err(gather.error("a \"toolCall\" without the texts \"id\" and \"name\""));
             };
-            let args = take_args(gather, &mut block, "arguments")?;
             gather.call(Called {
                 id,
                 tool,
-                args,
+                arguments: arguments(block.remove("arguments"), inexact),
                 hints: None,
-                inexact,
             })?;
         }
         Some(_) | None => {}

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::canon::parse_answer_up_to;
+use super::reader::{not_json, without_mark};
+use crate::canon::parse_lenient_up_to;
 use crate::limits::{RECOGNISED_LINES_MAX, RECORDING_LINE_BYTES_MAX};
 
 /// The formats of recordings.
@@ -95,8 +96,14 @@ impl Recogniser {
         if number == 1 && line.starts_with(b"{\"holdpoint_log\"") {
             return Some(Kind::ExportedLog);
         }
-        let Ok(value) = parse_answer_up_to(line, RECORDING_LINE_BYTES_MAX) else {
-            return Some(Kind::Unknown(format!("line {number} is not JSON")));
+        // What a strict reader refuses may still be read as a line of a transcript.
+        let text = String::from_utf8_lossy(without_mark(line, number));
+        let value = match parse_lenient_up_to(text.as_bytes(), RECORDING_LINE_BYTES_MAX) {
+            Ok((value, _)) => value,
+            Err(error) => {
+                let why = not_json(&error);
+                return Some(Kind::Unknown(format!("line {number} is {why}")));
+            }
         };
         let Value::Object(members) = value else {
             return Some(Kind::Unknown(format!("line {number} is not a JSON object")));

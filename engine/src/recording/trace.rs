@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::error::RecordingError;
 use super::gather::{Answered, Called, Gather};
-use super::reader::{Line, take_args, take_text};
+use super::reader::{Arguments, Line, take_text};
 use crate::tool::Annotations;
 
 pub(super) fn line(gather: &mut Gather, line: Line) -> Result<(), RecordingError> {
@@ -24,14 +24,21 @@ pub(super) fn line(gather: &mut Gather, line: Line) -> Result<(), RecordingError
             let id = number(gather, &members)?;
             let tool = take_text(&mut members, "tool")
                 .ok_or_else(|| gather.error("a call without the text \"tool\""))?;
-            let args = take_args(gather, &mut members, "args")?;
+            let args = match members.remove("args") {
+                Some(Value::Object(args)) => args,
+                Some(Value::Null) | None => Map::new(),
+                Some(_) => return Err(gather.error("\"args\" of the call is not a JSON object")),
+            };
             let hints = members.get("annotations").and_then(Value::as_object);
             gather.call(Called {
                 id,
                 tool,
-                args,
+                arguments: Arguments {
+                    args,
+                    inexact,
+                    is_readable: true,
+                },
                 hints: hints.map(Annotations::of),
-                inexact,
             })?;
         }
         Some("result") => {

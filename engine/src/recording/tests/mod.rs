@@ -2,6 +2,7 @@
 
 mod compiling;
 mod hostile;
+mod odd;
 mod reading;
 mod replay;
 mod round_trip;

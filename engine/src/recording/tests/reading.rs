@@ -223,6 +223,20 @@ fn codex_reports_of_programs_say_how_they_ended() {
         ),
         (json!("Exit code: 0\nOutput:\nx"), true),
         (json!({ "content": "x", "success": false }), false),
+        (
+            json!(
+                "Chunk ID: 3c\nWall time: 0 seconds\nProcess exited with code 1\nOriginal token count: 4\nOutput:\nx"
+            ),
+            false,
+        ),
+        (
+            json!("Wall time: 0 seconds\nProcess exited with code 0\nOutput:\nx"),
+            true,
+        ),
+        (
+            json!("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"isError\":true}"),
+            false,
+        ),
         (json!("plain"), true),
     ] {
         let call =
@@ -232,13 +246,6 @@ fn codex_reports_of_programs_say_how_they_ended() {
         let answer = recording.calls[0].answer.as_ref().expect("an answer");
         assert_eq!(answer.ok, ok, "{output}");
     }
-    let call =
-        json!({ "type": "function_call", "name": "shell", "arguments": "[1]", "call_id": "c" });
-    let error = read(Format::Codex, &[item(call)]).expect_err("no object");
-    assert_eq!(
-        error.to_string(),
-        "line 1: \"arguments\" are not a JSON object"
-    );
 }
 
 #[test]
@@ -270,7 +277,11 @@ fn the_first_lines_say_what_a_file_is() {
             vec!["{\"type\":\"system\"}", "{\"holdpoint_log\":1}"],
             Kind::Unknown("line 2 is an object without \"t\" or \"type\"".to_owned()),
         ),
-        (vec!["PK"], Kind::Unknown("line 1 is not JSON".to_owned())),
+        (
+            vec!["PK"],
+            Kind::Unknown("line 1 is not JSON: expected a JSON value here (column 1)".to_owned()),
+        ),
+        (vec!["\u{feff}{\"t\":\"meta\"}"], is(Format::Trace)),
         (
             vec!["[1]"],
             Kind::Unknown("line 1 is not a JSON object".to_owned()),
@@ -308,4 +319,9 @@ fn the_day_is_that_of_the_first_time() {
         "2026-03-03",
         "of UTC"
     );
+    for ts in [1_772_442_000_u64, 1_772_442_000_000] {
+        let counted = json!({ "t": "call", "i": 1, "tool": "x", "ts": ts });
+        let recording = read(Format::Trace, &[line(&counted)]).expect("a trace");
+        assert_eq!(recording.day.expect("a day").to_string(), "2026-03-02");
+    }
 }
