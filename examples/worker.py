@@ -16,6 +16,9 @@ and its exit code says how it ended:
     65     it is certain that nothing happened, and nothing will; what it printed is the reason
     other  nobody knows: the source of truth is asked, or a person. Never done again blindly.
 
+A result that the server cannot take (a number that would lose its value, more than it reads) is reported
+as text, shortened if it must be: what was done is never left unsaid because of what it printed.
+
 Only the standard library is used, so that the loop can be read and taken over whole. SIGTERM and
 SIGINT finish what is being done and then end; a second one ends at once.
 """
@@ -35,6 +38,11 @@ import uuid
 
 CERTAIN_NO = 65
 REASON_CHARS_MAX = 2000
+# The server reads 1 MiB; what is longer goes as text, so much of it.
+RESULT_BYTES_MAX = 1_000_000
+RESULT_CHARS_MAX = 10_000
+# It cannot read the report; the same work in other words may count.
+UNREADABLE = (400, 413, 422)
 ANSWER_SECONDS = 30
 REST_SECONDS_MAX = 30
 
@@ -43,6 +51,7 @@ class Refused(Exception):
     """The server says no, and would say so again."""
 
     def __init__(self, status, problem):
+        self.status = status
         self.code = problem.get("code", "")
         detail = problem.get("detail") or problem.get("title") or f"HTTP status {status}"
         super().__init__(f"{detail} (code {self.code or 'none'}, HTTP status {status})")
@@ -180,15 +189,39 @@ def carry_out(command, work):
     return {"outcome": "unknown", "reason": reason[:REASON_CHARS_MAX]}
 
 
+def as_text(outcome):
+    """The same success, with its result as text: what was printed, or the beginning of it."""
+    text = json.dumps(outcome["result"])
+    if RESULT_CHARS_MAX < len(text):
+        text = f"{text[:RESULT_CHARS_MAX]}… (the first {RESULT_CHARS_MAX} of {len(text)} characters)"
+    return {"outcome": "succeeded", "result": text}
+
+
+def in_other_words(outcome):
+    """What to report where the server cannot read the report, one after the other."""
+    if outcome["outcome"] == "succeeded":
+        yield as_text(outcome)
+    if outcome["outcome"] != "unknown":
+        reason = f"the server could not read the report that it {outcome['outcome']}"
+        yield {"outcome": "unknown", "reason": reason}
+
+
 def report(server, work, outcome, lease):
     """Reports until it is heard. The same report twice is answered as once."""
+    if outcome["outcome"] == "succeeded" and RESULT_BYTES_MAX < len(json.dumps(outcome["result"])):
+        outcome = as_text(outcome)
+    others = in_other_words(outcome)
     end, tried = time.monotonic() + lease, 0
     while True:
         try:
             done = server.complete(work, outcome)
             return say(f"{work['attempt']}: {outcome['outcome']}; the action is {done['status']}")
         except Refused as error:
-            return say(f"{work['attempt']}: the report does not count: {error}")
+            other = next(others, None) if error.status in UNREADABLE else None
+            if other is None:
+                return say(f"{work['attempt']}: the report does not count: {error}")
+            say(f"{work['attempt']}: the report was not taken as it was: {error}")
+            outcome = other
         except Later as error:
             tried += 1
             if end < time.monotonic():

@@ -24,6 +24,15 @@ const PATIENCE: Retry = Retry {
     wait_max: Duration::from_secs(30),
 };
 
+/// The longest result that is reported as it is, in bytes: the server reads 1 MiB.
+const RESULT_BYTES_MAX: usize = 1_000_000;
+
+/// The most characters of a result that the server cannot take as it is.
+const RESULT_CHARS_MAX: usize = 10_000;
+
+/// The most characters of a reason.
+const REASON_CHARS_MAX: usize = 2000;
+
 /// How a piece of work ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
@@ -63,6 +72,20 @@ pub struct Worker {
     wait: Duration,
 }
 
+/// What went wrong: the claim itself, or what became of the work that it gave.
+enum Failed {
+    Claim(Error),
+    Work(Error),
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Claim(error) | Failed::Work(error) => error,
+        }
+    }
+}
+
 impl Worker {
     /// A worker for these tools; its key needs the scope `work:{tool}` of each.
     pub fn new<T: Into<String>>(client: Client, tools: impl IntoIterator<Item = T>) -> Self {
@@ -89,6 +112,10 @@ impl Worker {
 
     /// Works until `stop` is done, one piece after another, and finishes what it has then. Ends with
     /// an error only where coming back would not help: a wrong key, a missing scope, a wrong tool.
+    ///
+    /// A report that does not count (a lost lease, a server that was away for as long as the lease)
+    /// ends nothing: its attempt becomes unknown, and the next piece is asked for. See
+    /// [`Worker::once`] for whoever wants to know of it.
     pub async fn run<F, Fut>(
         &self,
         stop: impl Future<Output = ()>,
@@ -107,9 +134,8 @@ impl Worker {
             }
             // Not broken off: what the server has just given out would be lost until its lease ends.
             match self.step(&mut work, &mut key).await {
-                Ok(_) => failed = 0,
-                Err(error) if error.is("lease_lost") => failed = 0,
-                Err(error) if error.is_retryable() => {
+                Ok(_) | Err(Failed::Work(_)) => failed = 0,
+                Err(Failed::Claim(error)) if error.is_retryable() => {
                     failed += 1;
                     let rest = tokio::time::sleep(PATIENCE.wait(failed, &error));
                     tokio::select! {
@@ -117,21 +143,22 @@ impl Worker {
                         () = rest => {}
                     }
                 }
-                Err(error) => return Err(error),
+                Err(Failed::Claim(error)) => return Err(error),
             }
         }
     }
 
     /// Claims one piece of work, carries it out and reports; none where there was nothing in time.
     ///
-    /// A panic is reported as unknown. Where the lease is lost, the work is dropped at its next
+    /// A panic is reported as unknown, and a result that the server cannot take (a number beyond
+    /// 2^53, more than 1 MB) as text, shortened if it must be. Where the lease is lost, the work is dropped at its next
     /// `await`, since nothing that it says counts any more, and the error is `lease_lost`.
     pub async fn once<F, Fut>(&self, work: &mut F) -> Result<Option<WorkDone>, Error>
     where
         F: FnMut(Work) -> Fut,
         Fut: Future<Output = Outcome>,
     {
-        self.step(work, &mut None).await
+        Ok(self.step(work, &mut None).await?)
     }
 
     /// As [`Worker::once`]. Where nobody knows what a claim came to, its key stays in `pending`: the
@@ -141,14 +168,14 @@ impl Worker {
         &self,
         work: &mut F,
         pending: &mut Option<String>,
-    ) -> Result<Option<WorkDone>, Error>
+    ) -> Result<Option<WorkDone>, Failed>
     where
         F: FnMut(Work) -> Fut,
         Fut: Future<Output = Outcome>,
     {
         let key = match pending.take() {
             Some(key) => key,
-            None => random_key()?,
+            None => random_key().map_err(Failed::Claim)?,
         };
         let claim = WorkClaim {
             tools: self.tools.clone(),
@@ -160,7 +187,7 @@ impl Worker {
         if claimed.as_ref().is_err_and(Error::is_retryable) {
             *pending = Some(key);
         }
-        let Some(given) = claimed? else {
+        let Some(given) = claimed.map_err(Failed::Claim)? else {
             if asked.elapsed() < Duration::from_millis(200) {
                 // A server that does not wait is not asked without end.
                 tokio::time::sleep(Duration::from_millis(200)).await;
@@ -173,9 +200,10 @@ impl Worker {
             outcome = done => outcome.unwrap_or_else(|_| {
                 Outcome::Unknown("the worker panicked in the middle of it".to_owned())
             }),
-            error = self.keep(&attempt, epoch) => return Err(error),
+            error = self.keep(&attempt, epoch) => return Err(Failed::Work(error)),
         };
-        self.report(&attempt, epoch, outcome).await.map(Some)
+        let reported = self.report(&attempt, epoch, outcome).await;
+        reported.map(Some).map_err(Failed::Work)
     }
 
     /// Keeps the lease until it cannot be kept.
@@ -195,25 +223,26 @@ impl Worker {
         }
     }
 
-    /// Reports until it is heard, for as long as a lease lasts.
+    /// Reports until it is heard, for as long as a lease lasts. What the server cannot read is said in
+    /// other words: the work was done, whatever came of it.
     async fn report(&self, attempt: &str, epoch: u64, outcome: Outcome) -> Result<WorkDone, Error> {
-        let report = match outcome {
-            Outcome::Succeeded(result) => WorkReport {
-                epoch,
-                outcome: "succeeded".to_owned(),
-                result: Some(Json::value(&result)),
-                reason: None,
-            },
-            Outcome::Failed(reason) => refused(epoch, "failed", &reason),
-            Outcome::Unknown(reason) => refused(epoch, "unknown", &reason),
-        };
         let end = Instant::now() + self.lease;
-        let mut tried = 0;
+        let mut outcome = fitting(outcome);
         loop {
-            tried += 1;
-            match self.client.complete(attempt, &report).await {
-                Err(error) if error.is_retryable() && Instant::now() < end => {
-                    tokio::time::sleep(PATIENCE.wait(tried, &error)).await;
+            let report = report_of(epoch, &outcome);
+            let mut tried = 0;
+            let ended = loop {
+                tried += 1;
+                match self.client.complete(attempt, &report).await {
+                    Err(error) if error.is_retryable() && Instant::now() < end => {
+                        tokio::time::sleep(PATIENCE.wait(tried, &error)).await;
+                    }
+                    ended => break ended,
+                }
+            };
+            match ended {
+                Err(error) if is_unreadable(&error) => {
+                    outcome = in_other_words(outcome, &error).ok_or(error)?;
                 }
                 ended => return ended,
             }
@@ -221,16 +250,68 @@ impl Worker {
     }
 }
 
-fn refused(epoch: u64, outcome: &str, reason: &str) -> WorkReport {
-    let reason = if reason.trim().is_empty() {
-        "the worker gave no reason".to_owned()
-    } else {
-        reason.chars().take(2000).collect()
+/// Whether the server could not take a report as it was, and would take another one.
+fn is_unreadable(error: &Error) -> bool {
+    matches!(error, Error::Problem(problem) if matches!(problem.status, 400 | 413 | 422))
+}
+
+/// The outcome, with its result as text where the server would not read all of it.
+fn fitting(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Succeeded(result) if RESULT_BYTES_MAX < result.to_string().len() => {
+            Outcome::Succeeded(as_text(&result))
+        }
+        fits => fits,
+    }
+}
+
+/// The beginning of a result, as a JSON string that says how much it is.
+fn as_text(result: &Value) -> Value {
+    let text = result.to_string();
+    match text.char_indices().nth(RESULT_CHARS_MAX) {
+        None => Value::String(text),
+        Some((end, _)) => Value::String(format!(
+            "{}… (the first {RESULT_CHARS_MAX} of {} characters)",
+            &text[..end],
+            text.chars().count()
+        )),
+    }
+}
+
+/// What to say instead of a report that the server could not read; none where there is nothing else.
+fn in_other_words(outcome: Outcome, error: &Error) -> Option<Outcome> {
+    let refused =
+        |word| Outcome::Unknown(format!("the report that it {word} was refused: {error}"));
+    match outcome {
+        Outcome::Succeeded(Value::String(_)) => Some(refused("succeeded")),
+        Outcome::Succeeded(result) => Some(Outcome::Succeeded(as_text(&result))),
+        Outcome::Failed(_) => Some(refused("failed")),
+        Outcome::Unknown(_) => None,
+    }
+}
+
+fn report_of(epoch: u64, outcome: &Outcome) -> WorkReport {
+    let (word, result, reason) = match outcome {
+        // As it is: brought into another form, a large number would be another one.
+        Outcome::Succeeded(result) => (
+            "succeeded",
+            Some(Json::from_text(&result.to_string())),
+            None,
+        ),
+        Outcome::Failed(reason) => ("failed", None, Some(words_of(reason))),
+        Outcome::Unknown(reason) => ("unknown", None, Some(words_of(reason))),
     };
     WorkReport {
         epoch,
-        outcome: outcome.to_owned(),
-        result: None,
-        reason: Some(reason),
+        outcome: word.to_owned(),
+        result,
+        reason,
     }
+}
+
+fn words_of(reason: &str) -> String {
+    if reason.trim().is_empty() {
+        return "the worker gave no reason".to_owned();
+    }
+    reason.chars().take(REASON_CHARS_MAX).collect()
 }

@@ -188,6 +188,66 @@ async fn the_worker_in_python_does_what_was_asked_and_reports_what_it_knows() {
     assert_eq!(stopping.await.expect("no panic"), Some(0));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_was_done_counts_whatever_its_result_looks_like_in_python() {
+    let house = House::open();
+    let script = "read -r args\n\
+        case $args in\n\
+        *number*) echo '{\"id\": 9007199254740993}';;\n\
+        *nan*) echo NaN;;\n\
+        *half*) echo '\"\\ud800\"';;\n\
+        *huge*) head -c 3000000 /dev/zero | tr '\\0' a;;\n\
+        esac\n";
+    let python = Python::start(&house, script);
+    let results = [
+        ("number", r#""{\"id\": 9007199254740993}""#),
+        ("nan", r#""NaN""#),
+        ("half", "ud800"),
+        ("huge", "(the first 10000 of 3000002 characters)"),
+    ];
+    for (order, result) in results {
+        let action = house.submit("ship", order).await;
+        let end = house.end_of(&action).await;
+        assert_eq!(end.status, "succeeded", "{order}");
+        let said = end.result.expect("a result");
+        assert!(said.get().contains(result), "{order}: {}", said.get());
+    }
+    assert_eq!(python.stop(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_was_done_counts_whatever_its_result_looks_like_in_rust() {
+    let house = House::open();
+    let key = std::fs::read_to_string(house.place.path("key")).expect("a key");
+    let client = Client::new(&house.server.url).expect("an address");
+    let client = client.with_token(&key).expect("a key");
+    let worker = Worker::new(client, ["ship"]).with_wait(Duration::from_secs(1));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let working = tokio::spawn(async move {
+        let stopped = async move { stopped.await.unwrap_or_default() };
+        worker
+            .run(stopped, |work| async move {
+                if work.args.get().contains("number") {
+                    return Outcome::Succeeded(json!({ "id": 9_007_199_254_740_993_u64 }));
+                }
+                Outcome::Succeeded(json!("a".repeat(3_000_000)))
+            })
+            .await
+    });
+    for (order, result) in [
+        ("number", "9007199254740993"),
+        ("huge", "(the first 10000 of"),
+    ] {
+        let action = house.submit("ship", order).await;
+        let end = house.end_of(&action).await;
+        assert_eq!(end.status, "succeeded", "{order}");
+        let said = end.result.expect("a result");
+        assert!(said.get().contains(result), "{order}: {}", said.get());
+    }
+    stop.send(()).expect("the worker goes on after each");
+    working.await.expect("no panic").expect("no error");
+}
+
 async fn until(house: &House, action: &wire::Action, status: &str) -> wire::Action {
     for _ in 0..600 {
         let now = house.client.action(&action.id).await.expect("visible");
