@@ -75,8 +75,10 @@ impl ExitCode {
     pub(crate) fn of_problem(code: &str, http_status: u16) -> Self {
         match code {
             "expired" => Self::Expired,
-            "key_reused" | "in_progress" | "stale_digest" | "stale_snapshot"
-            | "already_decided" | "already_voted" | "not_final" => Self::Conflict,
+            "key_reused" | "asked_by_another" | "in_progress" | "stale_digest"
+            | "stale_snapshot" | "already_decided" | "already_voted" | "not_final" => {
+                Self::Conflict
+            }
             "missing_scope"
             | "identity_check_failed"
             | "precondition_failed"

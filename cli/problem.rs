@@ -55,6 +55,9 @@ fn help(code: &str, with_token: bool) -> Option<&'static str> {
             "somebody else has to decide: not the requester, nor the owner of its key"
         }
         "key_reused" => "use another --idempotency-key for another request",
+        "asked_by_another" => {
+            "it is made once, and not by you: somebody who sees all actions can say what became of it"
+        }
         "in_progress" => "the same request is being worked on; send it again in a moment",
         "rate_limited" => "wait a moment, then send it again",
         "storage_unavailable" => "nothing was accepted; look at the server's log and its disk",

@@ -238,6 +238,12 @@ pub enum SubmitError {
         /// values; empty where the principal may not see the first action.
         differs: Vec<&'static str>,
     },
+    /// Another caller, whose actions the principal may not see, asked for the very same call before.
+    #[error(
+        "somebody else asked for the same call already; it is made once, and its action may not be \
+         seen with this credential"
+    )]
+    AskedByAnother,
     /// The same request is being worked on at this moment.
     #[error("the same request is still being worked on")]
     InProgress,

@@ -252,6 +252,7 @@ impl Driver {
                 }
                 error @ (SubmitError::UnknownTool { .. }
                 | SubmitError::KeyReused { .. }
+                | SubmitError::AskedByAnother
                 | SubmitError::StateUnavailable(_)
                 | SubmitError::Invalid(_)) => {
                     let message = error.to_string();

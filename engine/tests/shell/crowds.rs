@@ -133,6 +133,12 @@ async fn incident_100_the_same_key_with_other_arguments_is_a_conflict() {
         matches!(third, Err(SubmitError::KeyReused { first: None, .. })),
         "{third:?}"
     );
+    let same = submission("issue_refund", refund_of(1200, "r1"));
+    let fourth = scene.engine.submit(&stranger, same).await;
+    assert!(
+        matches!(fourth, Err(SubmitError::AskedByAnother)),
+        "the arguments are equal, and it says so: {fourth:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

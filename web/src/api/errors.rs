@@ -139,6 +139,7 @@ impl From<SubmitError> for Problem {
                 request_key,
                 differs,
             } => key_reused(first, request_key, &differs),
+            SubmitError::AskedByAnother => Self::new(Code::AskedByAnother, error.to_string()),
             SubmitError::InProgress => Self::new(
                 Code::InProgress,
                 "a request with this Idempotency-Key is still being worked on",

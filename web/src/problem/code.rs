@@ -76,6 +76,8 @@ codes! {
         "The tool's own idempotency key was used before with other arguments. The member action_id names the first action. With the header Idempotency-Key, the status is 422 instead. Either is never a replay.";
     KeyReused, "key_reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for another request",
         "Use a new key for a new request, and the same key only for the very same request.";
+    AskedByAnother, "asked_by_another", CONFLICT, "Somebody else asked for the same call already",
+        "The tool's own idempotency key stands for a call with the same arguments that another caller asked for. It is made once. Its action may not be seen with this credential: ask whoever sees all actions what became of it. Sending it again changes nothing.";
     StaleDigest, "stale_digest", CONFLICT, "The action has changed since it was shown",
         "The vote names another revision or digest than the current one. Read the action again, look at what changed, and vote on that.";
     StaleSnapshot, "stale_snapshot", CONFLICT, "The state has changed since it was shown",

@@ -162,7 +162,8 @@ impl Engine {
         }
     }
 
-    /// Answers with the action that holds the key, or says that the key was used for something else.
+    /// Answers with the action that holds the key, or says that the key was used for something else,
+    /// or by somebody else for the same.
     async fn replay(
         &self,
         by: &Principal,
@@ -170,9 +171,11 @@ impl Engine {
         used: Used,
     ) -> Result<Submitted, SubmitError> {
         let first = self.inner.store.load(used.id).map_err(unavailable)?;
-        let visible = first.filter(|view| may_see(by, &view.action));
-        let Some(view) = visible.filter(|_| used.same) else {
+        if !used.same {
             return Err(self.reused(by, keys, &used));
+        }
+        let Some(view) = first.filter(|view| may_see(by, &view.action)) else {
+            return Err(SubmitError::AskedByAnother);
         };
         if !used.by_request_key
             && let Some(claim) = keys.request_claim(used.id)
