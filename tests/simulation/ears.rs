@@ -7,6 +7,13 @@ use holdpoint_storage::{Position, Record};
 
 use crate::model::Model;
 
+/// Kinds that only add to the event before them: no message is about them.
+const NEVER_TOLD: [&str; 3] = [
+    "action.key_kept",
+    "action.lease_keyed",
+    "action.secret_named",
+];
+
 /// An endpoint, as those know it who asked for it.
 pub(crate) struct Wish {
     /// The hexadecimal part of its id.
@@ -66,6 +73,9 @@ impl Ears {
 
     /// A durable event of an action.
     pub(crate) fn action(&mut self, record: &Record, id: &str, model: &Model) {
+        if NEVER_TOLD.contains(&record.kind.as_str()) {
+            return;
+        }
         for ear in self.all.values_mut() {
             let wish = &ear.wish;
             let hears = wish.from < record.position

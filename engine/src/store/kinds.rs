@@ -13,7 +13,7 @@ use super::index;
 use super::rebuild::RebuildError;
 
 /// Every kind, sorted.
-const KNOWN: &[&str] = &[
+pub(crate) const KNOWN: &[&str] = &[
     "action.accepted",
     "action.approved",
     "action.attempt_not_delivered",
