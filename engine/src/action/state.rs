@@ -5,7 +5,7 @@ use bincode::{Decode, Encode};
 use super::facts::{Attempt, Difference, Rendered, Snapshot, WORKER_METHOD};
 use super::proposal::Proposal;
 use super::{ActionId, Doubt, Reminder};
-use crate::approval::{CastVote, Requester, Requirement};
+use crate::approval::{CastVote, Requester, Requirement, Tally, tally};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
 
@@ -280,6 +280,22 @@ impl Action {
             id: caller.id.clone(),
             owner: caller.owner.clone(),
             asked_at: self.created_at,
+        }
+    }
+
+    /// Whether every vote that its current revision needs is there.
+    pub fn has_its_votes(&self) -> bool {
+        self.approval.as_ref().is_some_and(|approval| {
+            tally(&approval.requirement, &approval.votes) == Tally::Approved
+        })
+    }
+
+    /// Why it expired, in words.
+    pub fn expiry_words(&self) -> &'static str {
+        if self.has_its_votes() {
+            "it was approved, and could not be called before its deadline"
+        } else {
+            "nobody decided in time"
         }
     }
 

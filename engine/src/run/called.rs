@@ -135,7 +135,7 @@ pub(super) fn called_of(action: &Action) -> Called {
         Phase::Failed(reason) => failed(reason, action),
         Phase::Rejected { reason, .. } => rejected(StepOutcome::Rejected, "rejected", reason),
         Phase::Expired => {
-            let message = "nobody decided in time".to_owned();
+            let message = action.expiry_words().to_owned();
             (StepOutcome::Expired, Some(message), Value::Null)
         }
         Phase::Cancelled { reason, .. } => {

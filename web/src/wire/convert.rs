@@ -33,7 +33,7 @@ impl Action {
             approval: approval(action),
             attempts: action.attempts.iter().map(Into::into).collect(),
             result: result(&action.phase),
-            ended: ended(&action.phase),
+            ended: ended(action),
             doubt: doubt(action),
             diff: action.diff.iter().map(Into::into).collect(),
             not_before: action.not_before.map(Timestamp::rfc3339),
@@ -64,8 +64,8 @@ fn result(phase: &Phase) -> Option<Json> {
     }
 }
 
-fn ended(phase: &Phase) -> Option<Ended> {
-    let (code, message, by) = match phase {
+fn ended(action: &core::Action) -> Option<Ended> {
+    let (code, message, by) = match &action.phase {
         Phase::Staged
         | Phase::Approved { .. }
         | Phase::Accepted { .. }
@@ -91,8 +91,10 @@ fn ended(phase: &Phase) -> Option<Ended> {
         Phase::Rejected { by, reason } => ("rejected", reason.clone(), Some(by.clone())),
         Phase::Expired => (
             "expired",
-            "expired, not run: nobody decided in time. If it is still wanted, submit it again"
-                .into(),
+            format!(
+                "expired, not run: {}. If it is still wanted, submit it again",
+                action.expiry_words()
+            ),
             None,
         ),
         Phase::Cancelled { by, reason } => (

@@ -37,8 +37,8 @@ pub enum CallError {
     /// A person said no; why.
     #[error("{0}")]
     Rejected(String),
-    /// Nobody decided in time.
-    #[error("nobody decided in time")]
+    /// Its deadline passed: nobody decided in time, or it could not be called in time.
+    #[error("its deadline passed before it was called")]
     Expired,
     /// The world is not the one that was approved; what moved.
     #[error("{0}")]

@@ -41,7 +41,7 @@ pub(in crate::pages) fn run_status(status: RunStatus, is_carried_on: bool) -> St
         ),
         RunStatus::Expired => (
             "Expired",
-            "Nobody decided on a step in time. What stands after it was not begun.",
+            "The deadline of a step passed before it was called. What stands after it was not begun.",
             "off",
             "–",
         ),
