@@ -204,15 +204,17 @@ fn switch(log: &dyn EventLog, findings: &mut Findings) {
 fn actions(log: &dyn EventLog, findings: &mut Findings) {
     match attention_in(log, SystemClock.now()) {
         Err(error) => findings.bad("actions", error.to_string(), "look at the disk"),
-        Ok(None) => findings.good(
+        Ok(None) => findings.warn(
             "actions",
-            "not looked at: the next start builds the indexes of this version first",
+            "not looked at: the folder has no indexes of this version (it was imported, or is of another \
+             version)",
+            "the next start of `holdpoint serve` builds them; run it again then",
         ),
-        Ok(Some(found)) if found.is_empty() => {
-            findings.good("actions", "none has an unknown outcome, none stands still");
-        }
         Ok(Some(found)) => {
-            for one in found {
+            if found.iter().next().is_none() {
+                findings.good("actions", "none has an unknown outcome, none stands still");
+            }
+            for one in found.iter() {
                 let action = &one.view.action;
                 let tried: Vec<&str> = one.why.tried.iter().map(String::as_str).collect();
                 let why = Explained {
@@ -229,6 +231,14 @@ fn actions(log: &dyn EventLog, findings: &mut Findings) {
                     one.why.help
                 );
                 findings.warn("actions", why.words(), &help);
+            }
+            let (unknown, stuck) = found.left_off();
+            if 0 < unknown + stuck {
+                findings.warn(
+                    "actions",
+                    format!("{unknown} more unknown outcomes, {stuck} more that stand still"),
+                    "start a server on the folder; `holdpoint actions ls --status unknown` lists them all",
+                );
             }
         }
     }

@@ -78,16 +78,28 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             for one in found.iter().take(EXPLAINED_MAX) {
                 explain(one, findings);
             }
-            if EXPLAINED_MAX < found.len() {
-                findings.warn(
-                    "actions",
-                    format!("{} more", found.len() - EXPLAINED_MAX),
-                    "the page /outcomes of the server lists them",
-                );
-            }
+            let total = |name: &str| answer.body.get(name).and_then(Value::as_u64);
+            let totals = [total("unknown_total"), total("stuck_total")];
+            more(totals.map(Option::unwrap_or_default), found, findings);
         }
     }
     webhooks::at_server(&client, findings).await;
+}
+
+/// How many of them were not explained, and where they are listed.
+fn more([unknown, stuck]: [u64; 2], found: &[Value], findings: &mut Findings) {
+    let told = found.iter().take(EXPLAINED_MAX);
+    let of = |trouble: &str| told.clone().filter(|one| one["trouble"] == trouble).count() as u64;
+    let unknown = unknown.saturating_sub(of("unknown"));
+    let stuck = stuck.saturating_sub(of("stuck"));
+    if 0 < unknown + stuck {
+        findings.warn(
+            "actions",
+            format!("{unknown} more unknown outcomes, {stuck} more that stand still"),
+            "`holdpoint actions ls --status unknown` (or approved, accepted) lists them all; the \
+             page /outcomes of the server explains the first of each",
+        );
+    }
 }
 
 /// Why an action does not move, and what would move it.

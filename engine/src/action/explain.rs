@@ -1,8 +1,14 @@
 //! Why an action does not move, in words for a person (invariant I27). Pure.
 
+use serde_json::Value;
+
 use super::{Action, Attempt, AttemptResult, Event, Phase};
+use crate::canon::CanonicalJson;
 use crate::limits::OVERDUE_MS;
 use crate::time::Timestamp;
+
+/// The most characters of a late answer that one line shows; the event has all of it.
+const EVIDENCE_CHARS_MAX: usize = 300;
 
 /// What stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,13 +141,14 @@ fn also_said(event: &Event) -> Option<String> {
     if let Event::LateAnswer {
         attempt,
         http_status,
+        evidence,
         at,
-        ..
     } = event
     {
         return Some(format!(
-            "an answer to attempt {attempt} came late, at {at}{}; it is kept as evidence",
-            status(*http_status)
+            "an answer to attempt {attempt} came late, at {at}{}; it is kept as evidence: {}",
+            status(*http_status),
+            told(evidence)
         ));
     }
     if let Event::ResendDropped { message, at, .. } = event {
@@ -157,6 +164,32 @@ fn also_said(event: &Event) -> Option<String> {
         return Some(alarm.to_owned());
     }
     None
+}
+
+/// What evidence says: a worker's outcome with its result or reason, or what a target answered.
+fn told(evidence: &CanonicalJson) -> String {
+    let value = evidence.value();
+    let outcome = value.get("outcome").and_then(Value::as_str);
+    let Some(outcome) = outcome else {
+        return beginning(evidence.as_str());
+    };
+    let result = value.get("result").map(Value::to_string);
+    let reason = value.get("reason").and_then(Value::as_str);
+    let more = match (result, reason) {
+        (Some(result), _) => format!(", with the result {}", beginning(&result)),
+        (None, Some(reason)) => format!(", because: {}", beginning(reason)),
+        (None, None) => String::new(),
+    };
+    format!("the worker says {}{more}", beginning(outcome))
+}
+
+/// The text, or as much of it as a line takes, with how much that is.
+fn beginning(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(EVIDENCE_CHARS_MAX) else {
+        return text.to_owned();
+    };
+    let (start, all) = (&text[..end], text.chars().count());
+    format!("{start}… (the first {EVIDENCE_CHARS_MAX} of {all} characters)")
 }
 
 fn attempt(attempt: &Attempt) -> String {

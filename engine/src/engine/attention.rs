@@ -1,26 +1,27 @@
 //! What needs a person: unknown outcomes, and what stands still (invariant I27).
 
+use std::collections::BTreeSet;
+use std::error::Error;
+
 use holdpoint_storage::{Direction, EventLog, ScanRange};
 
-use super::{Engine, ListError, Versioned, may_see};
-use crate::action::{Event, Explanation, Status, explain};
+use super::{Engine, ListError, Versioned};
+use crate::action::{ActionId, Event, Explanation, Status, Trouble, explain};
 use crate::identity::Principal;
+use crate::limits::OVERDUE_MS;
 use crate::store::codec::{self, VIEW_FORMAT};
-use crate::store::index::{self, OpenKey};
+use crate::store::index::{self, OpenKey, WorkKey};
 use crate::store::{PauseSwitch, load};
 use crate::time::Timestamp;
 
-/// The most that is explained at once.
+/// The most of each trouble that are explained at once.
 pub const ATTENTION_MAX: usize = 200;
 
-/// The most entries of the open index that one look reads.
+/// The most entries of one range of an index that are looked at for what stands still.
 const EXAMINED_MAX: usize = 5000;
 
 /// The most events that one explanation looks at: the last ones.
 const EVENTS_MAX: usize = 1000;
-
-/// Where to look, what hurts most first.
-const LANES: [Status; 3] = [Status::Unknown, Status::Approved, Status::Accepted];
 
 /// An action that needs a person, explained.
 #[derive(Clone, Debug)]
@@ -31,14 +32,43 @@ pub struct Attention {
     pub why: Explanation,
 }
 
+/// What needs a person, with how much of it there is.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionList {
+    /// Unknown outcomes: first those that only a person can end, then those that the engine still
+    /// asks about; at most [`ATTENTION_MAX`].
+    pub unknown: Vec<Attention>,
+    /// How many outcomes are unknown.
+    pub unknown_total: u64,
+    /// What could be called and is not, the longest first; at most [`ATTENTION_MAX`].
+    pub stuck: Vec<Attention>,
+    /// How many stand still: at least so many, where there are thousands.
+    pub stuck_total: u64,
+}
+
+impl AttentionList {
+    /// All that are explained, unknown outcomes first.
+    pub fn iter(&self) -> impl Iterator<Item = &Attention> {
+        self.unknown.iter().chain(&self.stuck)
+    }
+
+    /// How many unknown outcomes, and how many that stand still, are not explained here.
+    pub fn left_off(&self) -> (u64, u64) {
+        let rest = |total: u64, told: &[Attention]| total.saturating_sub(told.len() as u64);
+        (
+            rest(self.unknown_total, &self.unknown),
+            rest(self.stuck_total, &self.stuck),
+        )
+    }
+}
+
 impl Engine {
-    /// What needs a person, unknown outcomes first; only what `by` may see, at most
-    /// [`ATTENTION_MAX`].
-    pub fn attention(&self, by: &Principal) -> Result<Vec<Attention>, ListError> {
-        let log = self.log().as_ref();
-        attention(log, self.is_paused(), self.now(), |view| {
-            may_see(by, &view.action)
-        })
+    /// What needs a person; nothing for whoever may not see all actions.
+    pub fn attention(&self, by: &Principal) -> Result<AttentionList, ListError> {
+        if !by.sees_all() {
+            return Ok(AttentionList::default());
+        }
+        attention(self.log().as_ref(), self.is_paused(), self.now())
     }
 
     /// How many outcomes are unknown.
@@ -53,50 +83,154 @@ impl Engine {
 pub fn attention_in(
     log: &dyn EventLog,
     now: Timestamp,
-) -> Result<Option<Vec<Attention>>, ListError> {
+) -> Result<Option<AttentionList>, ListError> {
     let marker = log.get(index::META, index::META_VIEWS)?;
     if marker.as_deref() != Some(&[VIEW_FORMAT]) {
         return Ok(None);
     }
-    let paused = PauseSwitch::load(log).map_err(|error| ListError::Unavailable(Box::new(error)))?;
-    attention(log, paused.is_paused(), now, |_| true).map(Some)
+    let paused = PauseSwitch::load(log).map_err(unreadable)?;
+    attention(log, paused.is_paused(), now).map(Some)
 }
 
-fn attention(
+fn attention(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<AttentionList, ListError> {
+    let overdue = overdue(log, now)?;
+    let mut stuck = Vec::new();
+    let mut not_stuck = 0;
+    for id in &overdue {
+        if ATTENTION_MAX <= stuck.len() {
+            break;
+        }
+        match explained(log, *id, paused, now)? {
+            Some(found) if found.why.trouble == Trouble::Stuck => stuck.push(found),
+            Some(_) | None => not_stuck += 1,
+        }
+    }
+    let (unknown, unknown_total) = unknown(log, paused, now)?;
+    Ok(AttentionList {
+        unknown,
+        unknown_total,
+        stuck,
+        stuck_total: overdue.len().saturating_sub(not_stuck) as u64,
+    })
+}
+
+/// Unknown outcomes, and how many there are. What has nothing due stands at the end of its lane, and
+/// is read first: nothing but a person ends it.
+fn unknown(
     log: &dyn EventLog,
     paused: bool,
     now: Timestamp,
-    is_visible: impl Fn(&Versioned) -> bool,
-) -> Result<Vec<Attention>, ListError> {
+) -> Result<(Vec<Attention>, u64), ListError> {
+    let lane: Vec<u8> = index::lane(Status::Unknown).into_iter().collect();
+    let at_the_end = index::never(Status::Unknown);
+    let never = ScanRange {
+        prefix: &at_the_end,
+        ..ScanRange::default()
+    };
+    let checked = ScanRange {
+        prefix: &lane,
+        above: None,
+        below: Some(&at_the_end),
+    };
     let mut found = Vec::new();
-    for lane in LANES {
-        let prefix: Vec<u8> = index::lane(lane).into_iter().collect();
+    let mut total: u64 = 0;
+    for range in [never, checked] {
+        let mut above: Option<Vec<u8>> = None;
+        loop {
+            let range = ScanRange {
+                above: above.as_deref(),
+                ..range
+            };
+            let entries = log.scan(index::OPEN, range, EXAMINED_MAX, Direction::Forward)?;
+            total = total.saturating_add(entries.len() as u64);
+            for open in entries.iter().filter_map(|(key, _)| OpenKey::parse(key)) {
+                if ATTENTION_MAX <= found.len() {
+                    break;
+                }
+                found.extend(explained(log, open.id, paused, now)?);
+            }
+            if entries.len() < EXAMINED_MAX {
+                break;
+            }
+            above = entries.into_iter().last().map(|(key, _)| key);
+        }
+    }
+    Ok((found, total))
+}
+
+/// What was to be called some time ago, in the order of since when: what the engine calls by the open
+/// index, what workers pull by the index of work, whose order is not that of their deadlines.
+fn overdue(log: &dyn EventLog, now: Timestamp) -> Result<Vec<ActionId>, ListError> {
+    let before = Timestamp(now.0.saturating_sub_unsigned(OVERDUE_MS));
+    let mut due = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut note = |at: Timestamp, id: ActionId| {
+        if seen.insert(id) {
+            due.insert((at, id));
+        }
+    };
+    let mut above: Option<Vec<u8>> = None;
+    loop {
         let range = ScanRange {
-            prefix: &prefix,
+            above: above.as_deref(),
             ..ScanRange::default()
         };
-        for (key, _) in log.scan(index::OPEN, range, EXAMINED_MAX, Direction::Forward)? {
-            if ATTENTION_MAX <= found.len() {
-                return Ok(found);
+        // The next tool that has work at all.
+        let next = log.scan(index::WORK, range, 1, Direction::Forward)?;
+        let Some(first) = next
+            .first()
+            .and_then(|(key, value)| WorkKey::parse(key, value))
+        else {
+            break;
+        };
+        let below = index::work_after(&first.tool, before);
+        let tool = index::work_of(&first.tool);
+        let range = ScanRange {
+            prefix: &tool,
+            above: None,
+            below: Some(&below),
+        };
+        for (key, value) in log.scan(index::WORK, range, EXAMINED_MAX, Direction::Forward)? {
+            if let Some(work) = WorkKey::parse(&key, &value) {
+                note(work.due, work.id);
             }
-            let Some(open) = OpenKey::parse(&key) else {
-                continue;
-            };
-            let loaded =
-                load(log, open.id).map_err(|error| ListError::Unavailable(Box::new(error)))?;
-            let Some(view) = loaded.filter(&is_visible) else {
-                continue;
-            };
-            let events = match lane {
-                Status::Unknown => events_of(log, &view)?,
-                _ => Vec::new(),
-            };
-            if let Some(why) = explain(&view.action, &events, paused, now) {
-                found.push(Attention { view, why });
+        }
+        above = Some(index::work_end(&first.tool));
+    }
+    for status in [Status::Approved, Status::Accepted] {
+        let lane: Vec<u8> = index::lane(status).into_iter().collect();
+        let below = index::after(status, before);
+        let range = ScanRange {
+            prefix: &lane,
+            above: None,
+            below: Some(&below),
+        };
+        for (key, _) in log.scan(index::OPEN, range, EXAMINED_MAX, Direction::Forward)? {
+            if let Some(open) = OpenKey::parse(&key) {
+                note(open.due, open.id);
             }
         }
     }
-    Ok(found)
+    Ok(due.into_iter().map(|(_, id)| id).collect())
+}
+
+/// An action with why it does not move; none where it moves, or is not there any more.
+fn explained(
+    log: &dyn EventLog,
+    id: ActionId,
+    paused: bool,
+    now: Timestamp,
+) -> Result<Option<Attention>, ListError> {
+    let Some(view) = load(log, id).map_err(unreadable)? else {
+        return Ok(None);
+    };
+    let events = if view.action.status() == Status::Unknown {
+        events_of(log, &view)?
+    } else {
+        Vec::new()
+    };
+    let why = explain(&view.action, &events, paused, now);
+    Ok(why.map(|why| Attention { view, why }))
 }
 
 fn events_of(log: &dyn EventLog, view: &Versioned) -> Result<Vec<Event>, ListError> {
@@ -104,7 +238,12 @@ fn events_of(log: &dyn EventLog, view: &Versioned) -> Result<Vec<Event>, ListErr
     let from = view.version.saturating_sub(EVENTS_MAX as u64);
     let records = log.read_stream(&stream, from, EVENTS_MAX)?;
     let decoded = records.iter().map(codec::decode_event);
-    decoded
-        .collect::<Result<_, _>>()
-        .map_err(|error| ListError::Unavailable(Box::new(error)))
+    decoded.collect::<Result<_, _>>().map_err(unreadable)
 }
+
+fn unreadable(error: impl Error + Send + Sync + 'static) -> ListError {
+    ListError::Unavailable(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -50,7 +50,7 @@ use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
 use crate::webhook::{Deliverer, Sender, Webhooks};
 
-pub use attention::{ATTENTION_MAX, Attention, attention_in};
+pub use attention::{ATTENTION_MAX, Attention, AttentionList, attention_in};
 pub use events::{HISTORY_MAX, History};
 pub use pause::{pause_in, paused_in, resume_in};
 pub use query::LIST_MAX;

@@ -122,7 +122,7 @@ fn diff() -> Vec<Difference> {
     }]
 }
 
-fn staged() -> Event {
+pub(crate) fn staged() -> Event {
     Event::Staged {
         proposal: proposal(),
         snapshot: Some(snapshot()),

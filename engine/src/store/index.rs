@@ -195,6 +195,13 @@ pub(crate) fn after(status: Status, now: Timestamp) -> Vec<u8> {
     key
 }
 
+/// What the entries of a lane start with that nothing but a person or a worker can move.
+pub(crate) fn never(status: Status) -> Vec<u8> {
+    let mut key = vec![lane(status).unwrap_or(0)];
+    key.extend_from_slice(&NEVER.0.to_be_bytes());
+    key
+}
+
 /// When the engine must look at the action. A worker's action is looked at for its deadline and for
 /// the end of a lease only. A call of the engine's own is not looked at: recovery reads its lane whole
 /// at start, and while the process lives, the task that made the call records what became of it.
@@ -313,6 +320,13 @@ impl ClaimedKey {
 pub(crate) fn work_of(tool: &str) -> Vec<u8> {
     let mut key = tool.as_bytes().to_vec();
     key.push(0);
+    key
+}
+
+/// A key behind all those of one tool, and before those of the next.
+pub(crate) fn work_end(tool: &str) -> Vec<u8> {
+    let mut key = tool.as_bytes().to_vec();
+    key.push(1);
     key
 }
 

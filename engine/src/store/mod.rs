@@ -14,7 +14,7 @@ pub(crate) mod codec;
 mod commit;
 pub(crate) mod counts;
 #[cfg(test)]
-mod format_tests;
+pub(crate) mod format_tests;
 mod guard;
 pub(crate) mod index;
 pub(crate) mod kinds;

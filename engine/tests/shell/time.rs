@@ -57,8 +57,13 @@ async fn incident_18_a_resend_that_is_refused_leaves_the_doubt_to_a_person() {
     let sends = 1 + usize::try_from(RESENDS_MAX).expect("small");
     assert_eq!(unknown.action.attempts.len(), sends);
     let found = scene.engine.attention(&operator()).expect("readable");
-    assert_eq!(found.len(), 1, "i27: it is on a person's list");
-    assert!(found[0].why.next.contains("a person must settle it"));
+    assert_eq!(found.unknown_total, 1, "i27: it is on a person's list");
+    assert!(
+        found.unknown[0]
+            .why
+            .next
+            .contains("a person must settle it")
+    );
     let settled = scene
         .engine
         .settle(&operator(), view.action.id, true, "seen in the shop".into())

@@ -77,13 +77,13 @@ pub(super) async fn resume(
 /// What needs a person
 ///
 /// Unknown outcomes, and what could be called and is not, each explained in words: what was tried,
-/// what the source of truth said, what happens next, what a person can do. For operators, auditors
-/// and administrators.
+/// what the source of truth said, what happens next, what a person can do. What only a person can end
+/// comes first. For operators, auditors and administrators.
 #[utoipa::path(
     get, path = "/v1/attention", tag = "operations", operation_id = "attention",
     security(("bearer" = [])),
     responses(
-        (status = 200, description = "At most 200, unknown outcomes first", body = wire::AttentionList),
+        (status = 200, description = "Unknown outcomes first, at most 200; then what stands still, at most 200", body = wire::AttentionList),
         (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
@@ -96,7 +96,6 @@ pub(super) async fn attention(
         let detail = "the role of operator, auditor or admin is needed";
         return Err(Problem::new(Code::Forbidden, detail));
     }
-    let data = state.engine.attention(&by)?;
-    let data = data.iter().map(Into::into).collect();
-    Ok(AxumJson(wire::AttentionList { data }))
+    let found = state.engine.attention(&by)?;
+    Ok(AxumJson((&found).into()))
 }

@@ -89,7 +89,10 @@ fn why_not(action: &Action, trouble: Trouble, person: &Principal) -> Option<&'st
 struct OutcomesPage {
     shell: Shell,
     unknown: Vec<OutcomeView>,
+    /// How many more are not shown.
+    unknown_more: u64,
     stuck: Vec<OutcomeView>,
+    stuck_more: u64,
 }
 
 /// `GET /outcomes`.
@@ -102,17 +105,19 @@ pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
     }
     let now = visit.now();
     let found = visit.state.engine.attention(person)?;
-    let of = |trouble: Trouble| {
-        found
-            .iter()
-            .filter(|found| found.why.trouble == trouble)
+    let of = |found: &[Attention]| {
+        let views = found.iter();
+        views
             .map(|found| OutcomeView::new(found, person, now))
             .collect()
     };
+    let (unknown_more, stuck_more) = found.left_off();
     let template = OutcomesPage {
         shell: visit.shell("Unknown outcomes").section("outcomes"),
-        unknown: of(Trouble::Unknown),
-        stuck: of(Trouble::Stuck),
+        unknown: of(&found.unknown),
+        unknown_more,
+        stuck: of(&found.stuck),
+        stuck_more,
     };
     page(&visit, &template)
 }

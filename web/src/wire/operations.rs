@@ -53,8 +53,23 @@ pub struct PauseWish {
 /// What needs a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AttentionList {
-    /// Unknown outcomes first.
+    /// At most 200 unknown outcomes, first those that only a person can end, then at most 200 that
+    /// stand still.
     pub data: Vec<Attention>,
+    /// How many outcomes are unknown: `GET /v1/actions?status=unknown` lists them all.
+    pub unknown_total: u64,
+    /// How many could be called and are not: at least so many, where there are thousands.
+    pub stuck_total: u64,
+}
+
+impl From<&engine::AttentionList> for AttentionList {
+    fn from(found: &engine::AttentionList) -> Self {
+        Self {
+            data: found.iter().map(Into::into).collect(),
+            unknown_total: found.unknown_total,
+            stuck_total: found.stuck_total,
+        }
+    }
 }
 
 /// An action that needs a person, explained.
