@@ -12,7 +12,7 @@ use super::inputs::Inputs;
 use super::kept::{Kept as Calls, kept, refused};
 use super::naming::{check_name, intent, name};
 use super::repeat::repeated;
-use super::secret::{Secrets, is_secret_key};
+use super::secret::Secrets;
 use super::words::{first_sentence, one_line, sentence, title};
 use super::write::write;
 use crate::limits::{
@@ -325,7 +325,7 @@ fn step(
             }
         }
     }
-    for secret in binds.iter().filter(|kept| is_secret_key(&kept.source.key)) {
+    for secret in binds.iter().filter(|kept| kept.is_secret) {
         let name = &secret.name;
         filler.question(&format!(
             "it binds {name:?}, which looks like a secret, and what is bound is stored with a run. May it be?"

@@ -10,7 +10,7 @@ use super::dates;
 use super::error::CompileError;
 use super::flow::{Flow, Source};
 use super::inputs::{Inputs, hole};
-use super::secret::{Place, Secrets};
+use super::secret::{Place, Secrets, holds, is_secret_key};
 use super::words::{one_line, sorted};
 use crate::limits::SKILL_CHECKS_MAX;
 
@@ -19,6 +19,8 @@ use crate::limits::SKILL_CHECKS_MAX;
 pub(super) struct Kept {
     pub(super) name: String,
     pub(super) source: Source,
+    /// A use of it, or what it is, says that it is a secret.
+    pub(super) is_secret: bool,
 }
 
 /// What is known while steps are made.
@@ -81,8 +83,9 @@ impl Filler<'_> {
     }
 
     fn value(&mut self, value: &Value, key: &str, place: &Place) -> Result<Value, CompileError> {
-        let source = self.flow.value(value, key).cloned();
-        if let Some(hole) = source.and_then(|source| self.bound(source)) {
+        if let Some(source) = self.flow.value(value, key).cloned()
+            && let Some(hole) = self.bound(source, holds(value, place))
+        {
             return Ok(Value::String(hole));
         }
         Ok(match value {
@@ -90,14 +93,16 @@ impl Filler<'_> {
             Value::Array(items) => Value::Array(
                 items
                     .iter()
-                    .map(|item| self.value(item, key, place))
+                    .zip(place.items(items))
+                    .map(|(item, place)| self.value(item, key, &place))
                     .collect::<Result<_, _>>()?,
             ),
             Value::String(text) => Value::String(self.text(text, key, place)),
             Value::Number(number) => {
+                let digits = number.to_string();
                 let secret = place
-                    .number()
-                    .or_else(|| self.secrets.number(&number.to_string()));
+                    .number(&digits)
+                    .or_else(|| self.secrets.number(&digits));
                 match secret.map(str::to_owned) {
                     Some(name) => Value::String(self.inputs.secret(value, &name)),
                     None => value.clone(),
@@ -108,9 +113,10 @@ impl Filler<'_> {
     }
 
     /// The hole of a value that an earlier step answered; none where that step keeps too much already.
-    fn bound(&mut self, source: Source) -> Option<String> {
+    fn bound(&mut self, source: Source, is_secret: bool) -> Option<String> {
         let kept = self.kept.entry(source.step).or_default();
-        if let Some(known) = kept.iter().find(|kept| kept.source.path == source.path) {
+        if let Some(known) = kept.iter_mut().find(|kept| kept.source.path == source.path) {
+            known.is_secret |= is_secret;
             return Some(hole(&known.name));
         }
         // One assertion is that of the status.
@@ -120,6 +126,7 @@ impl Filler<'_> {
         let name = self.inputs.name(&source.key);
         kept.push(Kept {
             name: name.clone(),
+            is_secret: is_secret || is_secret_key(&source.key),
             source,
         });
         Some(hole(&name))
@@ -145,11 +152,20 @@ impl Filler<'_> {
         for span in spans {
             let secret = &text[span.at.clone()];
             let source = self.flow.text(secret).cloned();
-            let hole = match source.and_then(|source| self.bound(source)) {
+            let hole = match source.and_then(|source| self.bound(source, true)) {
                 Some(hole) => hole,
-                None => self
-                    .inputs
-                    .secret(&Value::String(secret.to_owned()), &span.name),
+                None => {
+                    let value = Value::String(secret.to_owned());
+                    let hole = self.inputs.secret(&value, &span.name);
+                    if span.is_encoded {
+                        let key = one_line(&self.secrets.redact(key), 40);
+                        let name = hole.replace(['{', '}'], "");
+                        self.question(&format!(
+                            "\"{key}\" has a secret in the form that JSON or URLs have; give the input {name:?} in that form. Is it one that another input has already?"
+                        ));
+                    }
+                    hole
+                }
             };
             parts.push(Part {
                 at: span.at,
@@ -200,7 +216,7 @@ impl Filler<'_> {
             let is_text = source.kind == "string";
             // A number alone stays the text that it is, and needs no bind.
             let hole = if is_text || at != (0..text.len()) {
-                self.bound(source)
+                self.bound(source, false)
             } else {
                 Some(String::new())
             };

@@ -1,6 +1,15 @@
 //! Secrets in the arguments of a recording: found, named, and kept out of everything that is written.
+//!
+//! * `keys`: names that tell · `place`: what stands above and beside a value · `shapes`: what gives itself
+//!   away by its look · `assigned`: what follows a telling name in a text · `commands`: what follows the
+//!   options of programs · `embedded`: JSON in texts · `forms`: how a known secret is written elsewhere
 
+mod assigned;
+mod commands;
+mod embedded;
+mod forms;
 mod keys;
+mod place;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -10,7 +19,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use self::keys::Telling;
+pub(super) use self::place::Place;
 use super::error::CompileError;
 use super::gather::Recording;
 use super::words::{sorted, visible};
@@ -25,63 +34,40 @@ const INSIDE_BYTES_MIN: usize = 6;
 /// The shortest secret that is looked for at all outside of its own place, in bytes.
 const WORD_BYTES_MIN: usize = 3;
 
-/// What the keys above a value say of it.
-#[derive(Clone, Debug)]
-pub(super) struct Place(Telling);
+/// How often JSON may stand in a text of JSON: each level writes it twice as long.
+const EMBEDDED_MAX: usize = 4;
 
-impl Place {
-    /// The top of the arguments.
-    pub(super) fn top() -> Self {
-        Self(Telling::No)
-    }
+/// A secret in a text, and what to call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) at: Range<usize>,
+    pub(super) name: String,
+    /// It is written as JSON or a URL has it, not as it is.
+    pub(super) is_encoded: bool,
+}
 
-    /// The place of a member. What the key says counts, else what stands above it.
-    pub(super) fn member(&self, members: &Map<String, Value>, key: &str) -> Self {
-        // `{"name": "Authorization", "value": "…"}` says it in the member beside it.
-        let named = (key == "value")
-            .then(|| {
-                ["name", "key", "header"]
-                    .iter()
-                    .find_map(|key| members.get(*key))
-            })
-            .flatten()
-            .and_then(Value::as_str);
-        match keys::telling(named.unwrap_or(key)) {
-            Telling::No => self.clone(),
-            telling => Self(telling),
-        }
-    }
-
-    /// Whether the whole value is a secret, and what to call it.
-    fn whole(&self, text: &str) -> Option<&str> {
-        match &self.0 {
-            Telling::No => None,
-            telling @ (Telling::Perhaps(name) | Telling::Likely(name) | Telling::Surely(name)) => {
-                keys::is_secret(telling, text).then_some(name)
-            }
-        }
-    }
-
-    /// Whether a number here is a secret, and what to call it.
-    pub(super) fn number(&self) -> Option<&str> {
-        match &self.0 {
-            Telling::Surely(name) => Some(name),
-            Telling::No | Telling::Perhaps(_) | Telling::Likely(_) => None,
+impl Span {
+    fn new(at: Range<usize>, name: String) -> Self {
+        Self {
+            at,
+            name,
+            is_encoded: false,
         }
     }
 }
 
-/// A secret in a text, and what to call it.
-pub(super) struct Span {
-    pub(super) at: Range<usize>,
-    pub(super) name: String,
+/// A way to write a known secret.
+struct Known {
+    text: String,
+    name: String,
+    is_encoded: bool,
 }
 
 /// All secrets of the arguments of a recording.
 #[derive(Default)]
 pub(super) struct Secrets {
     /// What each was called where it was found first, the longest first.
-    known: Vec<(String, String)>,
+    known: Vec<Known>,
     names: HashMap<String, String>,
 }
 
@@ -95,14 +81,29 @@ impl Secrets {
                 return Err(CompileError::TooManySecrets(RECORDED_SECRETS_MAX));
             }
         }
-        secrets.known = secrets
-            .names
-            .iter()
-            .map(|(text, name)| (text.clone(), name.clone()))
+        let mut forms: HashMap<String, (String, bool)> = HashMap::new();
+        let mut names: Vec<(&String, &String)> = secrets.names.iter().collect();
+        names.sort();
+        for (text, name) in names {
+            forms.insert(text.clone(), (name.clone(), false));
+            for form in forms::of(text) {
+                forms.entry(form).or_insert_with(|| (name.clone(), true));
+            }
+        }
+        secrets.known = forms
+            .into_iter()
+            .map(|(text, (name, is_encoded))| Known {
+                text,
+                name,
+                is_encoded,
+            })
             .collect();
-        secrets
-            .known
-            .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        secrets.known.sort_by(|a, b| {
+            b.text
+                .len()
+                .cmp(&a.text.len())
+                .then_with(|| a.text.cmp(&b.text))
+        });
         Ok(secrets)
     }
 
@@ -115,17 +116,20 @@ impl Secrets {
     fn value(&mut self, value: &Value, place: &Place) {
         match value {
             Value::Object(members) => self.members(members, place),
-            Value::Array(items) => items.iter().for_each(|item| self.value(item, place)),
+            Value::Array(items) => {
+                for (item, place) in items.iter().zip(place.items(items)) {
+                    self.value(item, &place);
+                }
+            }
             Value::String(text) => {
-                for Span { at, name } in own(text, place) {
+                for Span { at, name, .. } in own(text, place) {
                     self.names.entry(text[at].to_owned()).or_insert(name);
                 }
             }
             Value::Number(number) => {
-                if let Some(name) = place.number() {
-                    self.names
-                        .entry(number.to_string())
-                        .or_insert_with(|| name.to_owned());
+                let number = number.to_string();
+                if let Some(name) = place.number(&number) {
+                    self.names.entry(number).or_insert_with(|| name.to_owned());
                 }
             }
             Value::Null | Value::Bool(_) => {}
@@ -136,31 +140,23 @@ impl Secrets {
     pub(super) fn spans(&self, text: &str, place: &Place) -> Vec<Span> {
         let mut spans = own(text, place);
         self.elsewhere(text, &mut spans);
-        spans.sort_by_key(|span| (span.at.start, usize::MAX - span.at.end));
-        let mut apart: Vec<Span> = Vec::new();
-        for next in spans {
-            match apart.last_mut() {
-                Some(last) if next.at.start < last.at.end => {
-                    last.at.end = last.at.end.max(next.at.end);
-                }
-                Some(_) | None => apart.push(next),
-            }
-        }
-        apart
+        apart(spans)
     }
 
     /// Secrets of other places that this text holds too.
     fn elsewhere(&self, text: &str, spans: &mut Vec<Span>) {
-        for (secret, name) in &self.known {
-            if secret.len() < WORD_BYTES_MIN {
+        for known in &self.known {
+            let length = known.text.len();
+            if length < WORD_BYTES_MIN {
                 continue;
             }
-            for (start, _) in text.match_indices(secret.as_str()) {
-                let at = start..start + secret.len();
-                if secret.len() >= INSIDE_BYTES_MIN || is_word(text, &at) {
+            for (start, _) in text.match_indices(known.text.as_str()) {
+                let at = start..start + length;
+                if length >= INSIDE_BYTES_MIN || is_word(text, &at) {
                     spans.push(Span {
                         at,
-                        name: name.clone(),
+                        name: known.name.clone(),
+                        is_encoded: known.is_encoded,
                     });
                 }
             }
@@ -172,9 +168,10 @@ impl Secrets {
         let whole = self.names.get(text).filter(|_| text.len() >= 4);
         // A sign or a digit more does not hide it.
         let inside = || {
-            let is_in = |secret: &str| secret.len() >= INSIDE_BYTES_MIN && text.contains(secret);
-            let found = self.known.iter().find(|(secret, _)| is_in(secret));
-            found.map(|(_, name)| name)
+            let is_in = |known: &&Known| {
+                known.text.len() >= INSIDE_BYTES_MIN && text.contains(known.text.as_str())
+            };
+            self.known.iter().find(is_in).map(|known| &known.name)
         };
         whole.or_else(inside).map(String::as_str)
     }
@@ -201,29 +198,50 @@ impl Secrets {
 
 /// Whether a key says that its value is a secret.
 pub(super) fn is_secret_key(key: &str) -> bool {
-    matches!(keys::telling(key), Telling::Likely(_) | Telling::Surely(_))
+    keys::telling(key).sure >= keys::Sure::Likely
+}
+
+/// Whether a value in this place is, or holds, a secret.
+pub(super) fn holds(value: &Value, place: &Place) -> bool {
+    let mut secrets = Secrets::default();
+    secrets.value(value, place);
+    !secrets.names.is_empty()
 }
 
 /// The secrets that a text shows by itself, or that its place tells of.
 fn own(text: &str, place: &Place) -> Vec<Span> {
+    own_at(text, place, EMBEDDED_MAX)
+}
+
+/// As [`own`], where JSON may stand in the text so often.
+fn own_at(text: &str, place: &Place, depth: usize) -> Vec<Span> {
     if let Some(name) = place.whole(text) {
         // `Bearer …` is written down with its first word.
-        let scheme = ["Bearer ", "bearer ", "Basic ", "Token ", "token "]
-            .iter()
-            .find(|scheme| text.starts_with(**scheme) && scheme.len() < text.trim_end().len());
-        let start = scheme.map_or(0, |scheme| scheme.len());
-        return vec![Span {
-            at: start..text.len(),
-            name: name.to_owned(),
-        }];
+        let at = keys::scheme(text)..text.len();
+        return vec![Span::new(at, name.to_owned())];
     }
-    shapes::find(text)
-        .into_iter()
-        .map(|found| Span {
-            at: found.at,
-            name: found.name,
-        })
-        .collect()
+    let embedded = depth
+        .checked_sub(1)
+        .and_then(|depth| embedded::find(text, place, depth));
+    let mut found = embedded.unwrap_or_else(|| shapes::find(text));
+    let part = place.part().filter(|at| text.get(at.clone()).is_some());
+    found.extend(part.map(|at| Span::new(at, "password".to_owned())));
+    apart(found)
+}
+
+/// Of two that overlap, the one that starts first counts, and reaches as far as both do.
+fn apart(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| (span.at.start, usize::MAX - span.at.end));
+    let mut apart: Vec<Span> = Vec::new();
+    for next in spans {
+        match apart.last_mut() {
+            Some(last) if next.at.start < last.at.end => {
+                last.at.end = last.at.end.max(next.at.end);
+            }
+            Some(_) | None => apart.push(next),
+        }
+    }
+    apart
 }
 
 fn is_word(text: &str, at: &Range<usize>) -> bool {

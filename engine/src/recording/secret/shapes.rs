@@ -1,15 +1,9 @@
-//! Secrets that are known by how they look, wherever they stand in a text.
+//! Secrets that are known by how they look, wherever they stand in a text. Each search goes through the
+//! text once: what was looked at for one secret is not looked at for the next.
 
 use std::ops::Range;
 
-use super::keys::{Telling, has_words, is_secret, telling};
-
-/// A secret in a text, and what to call it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) at: Range<usize>,
-    pub(super) name: String,
-}
+use super::{Span, apart, assigned, commands};
 
 /// Beginnings that services give their tokens, how much follows at least, and what to call them.
 const PREFIXES: [(&str, usize, &str); 34] = [
@@ -49,6 +43,20 @@ const PREFIXES: [(&str, usize, &str); 34] = [
     ("key-", 32, "api_key"),
 ];
 
+/// Addresses that are a secret themselves: what stands before it, how many more parts of the path.
+const ADDRESSES: [(&str, usize); 7] = [
+    ("hooks.slack.com/services/", 0),
+    ("hooks.slack.com/workflows/", 0),
+    ("hooks.slack.com/triggers/", 0),
+    ("discord.com/api/webhooks/", 1),
+    ("discordapp.com/api/webhooks/", 1),
+    ("webhook.office.com/webhookb2/", 0),
+    ("api.telegram.org/bot", 0),
+];
+
+/// The longest authority of a URL, in bytes.
+const AUTHORITY_BYTES_MAX: usize = 512;
+
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.+/=~".contains(&byte)
 }
@@ -60,42 +68,36 @@ fn run(text: &str, at: usize) -> usize {
         .iter()
         .position(|byte| !is_token_byte(*byte))
         .unwrap_or(bytes.len());
-    // A full stop ends a sentence, not a token.
-    let mut length = length;
-    while length > 0 && b"./".contains(&bytes[length - 1]) {
-        length -= 1;
-    }
-    length
+    text[at..at + length].trim_end_matches(STOPS).len()
 }
 
+/// What ends a sentence, not a token.
+const STOPS: [char; 2] = ['.', '/'];
+
 /// All secrets of a text that its look, or a word before them, gives away.
-pub(super) fn find(text: &str) -> Vec<Found> {
+pub(super) fn find(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     private_keys(text, &mut found);
     tokens(text, &mut found);
+    web_tokens(text, &mut found);
     bearers(text, &mut found);
+    addresses(text, &mut found);
+    bots(text, &mut found);
     user_info(text, &mut found);
-    assignments(text, &mut found);
-    found.sort_by_key(|found| (found.at.start, usize::MAX - found.at.end));
-    // Of two that overlap, the one that starts first counts, and reaches as far as both do.
-    let mut apart: Vec<Found> = Vec::new();
-    for next in found {
-        match apart.last_mut() {
-            Some(last) if next.at.start < last.at.end => {
-                last.at.end = last.at.end.max(next.at.end);
-            }
-            Some(_) | None => apart.push(next),
-        }
-    }
-    apart
+    assigned::find(text, &mut found);
+    let password = |at| Span::new(at, "password".to_owned());
+    found.extend(commands::in_text(text).into_iter().map(password));
+    apart(found)
 }
 
-fn private_keys(text: &str, found: &mut Vec<Found>) {
+fn private_keys(text: &str, found: &mut Vec<Span>) {
+    const KIND_BYTES_MAX: usize = 60;
     let mut from = 0;
     while let Some(start) = text[from..].find("-----BEGIN ").map(|at| from + at) {
-        let head = text[start..].find("PRIVATE KEY-----");
-        if head.is_none_or(|head| head > 60) {
-            from = start + 11;
+        let kind = start + "-----BEGIN ".len();
+        let end = text.floor_char_boundary(kind + KIND_BYTES_MAX);
+        if !text[kind..end].contains("PRIVATE KEY-----") {
+            from = kind;
             continue;
         }
         let end = text[start..]
@@ -106,175 +108,170 @@ fn private_keys(text: &str, found: &mut Vec<Found>) {
                     .map(|end| start + at + end + 8)
             })
             .unwrap_or(text.len());
-        found.push(Found {
-            at: start..end,
-            name: "private_key".to_owned(),
-        });
+        found.push(Span::new(start..end, "private_key".to_owned()));
         from = end;
     }
 }
 
-fn tokens(text: &str, found: &mut Vec<Found>) {
+fn tokens(text: &str, found: &mut Vec<Span>) {
     for (prefix, more, name) in PREFIXES {
+        let mut done = 0;
         for (at, _) in text.match_indices(prefix) {
             let before = text[..at].bytes().next_back();
-            if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            if at < done || before.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            {
                 continue;
             }
             let length = run(text, at);
+            done = at + length;
             if length >= prefix.len() + more {
-                found.push(Found {
-                    at: at..at + length,
-                    name: name.to_owned(),
-                });
+                found.push(Span::new(at..done, name.to_owned()));
             }
-        }
-    }
-    for (at, _) in text.match_indices("eyJ") {
-        let length = run(text, at);
-        let parts: Vec<&str> = text[at..at + length].split('.').collect();
-        if parts.len() >= 2 && parts[..2].iter().all(|part| part.len() >= 8) {
-            found.push(Found {
-                at: at..at + length,
-                name: "token".to_owned(),
-            });
         }
     }
 }
 
-fn bearers(text: &str, found: &mut Vec<Found>) {
+/// Signed tokens: two parts and more of base64, the first of which is an object.
+fn web_tokens(text: &str, found: &mut Vec<Span>) {
+    const PART_BYTES_MIN: usize = 8;
+    if !text.contains("eyJ") {
+        return;
+    }
+    let mut at = 0;
+    for piece in text.split(|c: char| !u8::try_from(c).is_ok_and(is_token_byte)) {
+        let start = text[at..].find(piece).map_or(at, |gap| at + gap);
+        at = start + piece.len();
+        let piece = piece.trim_end_matches(STOPS);
+        let mut parts = piece.split('.');
+        let mut from = start;
+        let mut part = parts.next().unwrap_or_default();
+        for next in parts {
+            let head = part.find("eyJ").map(|head| (head, part.len() - head));
+            if let Some((head, length)) = head
+                && length >= PART_BYTES_MIN
+                && next.len() >= PART_BYTES_MIN
+            {
+                let at = from + head..start + piece.len();
+                found.push(Span::new(at, "token".to_owned()));
+                break;
+            }
+            from += part.len() + 1;
+            part = next;
+        }
+    }
+}
+
+/// What follows `Bearer` and `Basic`.
+fn bearers(text: &str, found: &mut Vec<Span>) {
     let lower = text.to_ascii_lowercase();
     for (word, name) in [("bearer ", "token"), ("basic ", "basic_auth")] {
         for (at, _) in lower.match_indices(word) {
             let start = at + word.len();
-            let length = run(text, start);
-            let code = &text[start..start + length];
-            let mixed = code.bytes().any(|byte| !byte.is_ascii_lowercase());
-            let whole = at == 0 && start + length == text.len();
-            if (whole && length > 0) || (length >= 8 && mixed) {
-                found.push(Found {
-                    at: start..start + length,
-                    name: name.to_owned(),
-                });
+            let rest = &text[start..];
+            let end = rest
+                .find(|c: char| c.is_whitespace() || "\"'`\\,;(){}[]<>".contains(c))
+                .unwrap_or(rest.len());
+            let code = rest[..end].trim_end_matches(STOPS);
+            let whole = at == 0 && start + code.len() == text.len();
+            let is_code = code.len() >= 8 && is_mixed(code);
+            if !code.is_empty() && (whole || is_code) {
+                found.push(Span::new(start..start + code.len(), name.to_owned()));
             }
         }
     }
 }
 
-/// `https://user:password@host`, and `-u user:password` of curl.
-fn user_info(text: &str, found: &mut Vec<Found>) {
+/// Whether it is no word of a sentence: `Authentication` and `client-side` are.
+fn is_mixed(code: &str) -> bool {
+    let bytes = code.as_bytes();
+    bytes.iter().any(u8::is_ascii_digit)
+        || code.ends_with('=')
+        || bytes
+            .windows(2)
+            .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+}
+
+/// Where the part of a URL that starts at `at` ends.
+fn end_of(text: &str, at: usize, stops: &str) -> usize {
+    text[at..]
+        .find(|c: char| c.is_whitespace() || stops.contains(c))
+        .map_or(text.len(), |end| at + end)
+}
+
+/// Addresses that let everybody who knows them write.
+fn addresses(text: &str, found: &mut Vec<Span>) {
+    for (before, parts) in ADDRESSES {
+        let mut done = 0;
+        for (at, _) in text.match_indices(before) {
+            if at < done {
+                continue;
+            }
+            let mut start = at + before.len();
+            for _ in 0..parts {
+                let part = end_of(text, start, "/\"'`?#<>");
+                start = part + usize::from(text[part..].starts_with('/'));
+            }
+            let stops = if before.ends_with('/') {
+                "\"'`?#<>)\\"
+            } else {
+                "/\"'`?#<>)\\"
+            };
+            done = end_of(text, start, stops);
+            let code = text[start..done].trim_end_matches(STOPS);
+            if code.len() >= 8 && !code.starts_with(['{', '$', '<']) {
+                found.push(Span::new(start..start + code.len(), "webhook".to_owned()));
+            }
+        }
+    }
+}
+
+/// Tokens of Telegram's bots: a number, a colon, and a code.
+fn bots(text: &str, found: &mut Vec<Span>) {
+    let bytes = text.as_bytes();
+    for (colon, _) in text.match_indices(':') {
+        let number = bytes[..colon]
+            .iter()
+            .rev()
+            .take(12)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if !(8..=11).contains(&number) {
+            continue;
+        }
+        let code = bytes[colon + 1..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte))
+            .count();
+        if (30..=50).contains(&code) {
+            let at = colon - number..colon + 1 + code;
+            found.push(Span::new(at, "bot_token".to_owned()));
+        }
+    }
+}
+
+/// `https://user:password@host`. Some passwords have what would end an authority.
+fn user_info(text: &str, found: &mut Vec<Span>) {
     for (at, _) in text.match_indices("://") {
         let start = at + 3;
-        let end = text[start..]
-            .find(|c: char| c == '/' || c == '?' || c == '#' || c == '"' || c.is_whitespace())
-            .map_or(text.len(), |end| start + end);
-        let authority = &text[start..end];
-        if let Some((info, _)) = authority.rsplit_once('@')
-            && let Some((user, password)) = info.split_once(':')
-            && !password.is_empty()
-        {
-            let from = start + user.len() + 1;
-            found.push(Found {
-                at: from..from + password.len(),
-                name: "password".to_owned(),
-            });
-        }
-    }
-    if !text.contains("curl") {
-        return;
-    }
-    for flag in [" -u ", " --user "] {
-        for (at, _) in text.match_indices(flag) {
-            let rest = text[at + flag.len()..].trim_start_matches([' ', '"', '\'']);
-            let start = text.len() - rest.len();
-            let end = rest
-                .find(|c: char| c.is_whitespace() || c == '"' || c == '\'')
-                .unwrap_or(rest.len());
-            if let Some((user, password)) = rest[..end].split_once(':')
-                && !password.is_empty()
-            {
-                let from = start + user.len() + 1;
-                found.push(Found {
-                    at: from..from + password.len(),
-                    name: "password".to_owned(),
-                });
-            }
+        let most = text.floor_char_boundary(start + AUTHORITY_BYTES_MAX);
+        let within = &text[..most];
+        let end = end_of(within, start, "/?#\"");
+        let authority = info(&text[start..end]).or_else(|| {
+            let user = text[start..end].split_once(':')?;
+            let is_port = user.1.bytes().all(|byte| byte.is_ascii_digit());
+            let end = end_of(within, start, "\"'`<>");
+            (!is_port).then(|| info(&text[start..end])).flatten()
+        });
+        if let Some(at) = authority {
+            let at: Range<usize> = start + at.start..start + at.end;
+            found.push(Span::new(at, "password".to_owned()));
         }
     }
 }
 
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
-}
-
-/// `API_KEY=…`, `"password": "…"`, `--token …`: what follows a telling name.
-fn assignments(text: &str, found: &mut Vec<Found>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        if !is_name_byte(bytes[at]) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        while at < bytes.len() && is_name_byte(bytes[at]) {
-            at += 1;
-        }
-        let name = &text[start..at];
-        if name.len() > 64 {
-            continue;
-        }
-        let telling = telling(name);
-        let (Telling::Perhaps(hint) | Telling::Likely(hint) | Telling::Surely(hint)) = &telling
-        else {
-            continue;
-        };
-        let Some(value) = assigned(text, at, name) else {
-            continue;
-        };
-        let code = &text[value.clone()];
-        let is_word = matches!(telling, Telling::Likely(_))
-            && code.len() < 16
-            && !code.bytes().any(|byte| byte.is_ascii_digit());
-        let is_hole = code.starts_with(['$', '{', '<', '*', '%']);
-        if code.len() >= 4 && is_secret(&telling, code) && !is_word && !is_hole {
-            found.push(Found {
-                at: value,
-                name: hint.clone(),
-            });
-        }
-    }
-}
-
-/// The value that is assigned to the name that ends at `at`.
-fn assigned(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
-    let is_flag = name.starts_with("--");
-    let quotes = ['"', '\'', '\\'];
-    let rest = text[at..].trim_start_matches(quotes);
-    let spaced = rest.trim_start_matches(' ');
-    let rest = match spaced.strip_prefix(['=', ':']) {
-        Some(rest) => rest,
-        None if is_flag && spaced.len() < rest.len() => spaced,
-        None => return None,
-    };
-    let value = rest.trim_start_matches(' ');
-    let quote = value.trim_start_matches('\\').chars().next();
-    let inner = value.trim_start_matches(quotes);
-    let quoted = inner.len() < value.len();
-    let scheme = ["bearer ", "basic ", "token "].iter().find(|scheme| {
-        let start = inner.get(..scheme.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    });
-    let inner = scheme.map_or(inner, |scheme| &inner[scheme.len()..]);
-    let end = match quote {
-        Some(quote @ ('"' | '\'')) if quoted => inner.find([quote, '\n']),
-        Some(_) | None if has_words(name) => inner.find(['"', '\'', '\n', '\\']),
-        Some(_) | None => inner.find(|c: char| c.is_whitespace() || "\"'&;,)}]|<>\\".contains(c)),
-    };
-    let start = text.len() - inner.len();
-    let mut end = start + end.unwrap_or(inner.len());
-    while end > start && text[start..end].ends_with('\\') {
-        end -= 1;
-    }
-    (start < end).then_some(start..end)
+/// The password of `user:password@…`.
+fn info(authority: &str) -> Option<Range<usize>> {
+    let (info, _) = authority.rsplit_once('@')?;
+    let (user, password) = info.split_once(':')?;
+    (!password.is_empty()).then(|| user.len() + 1..info.len())
 }

@@ -225,6 +225,61 @@ fn i16_a_secret_that_an_answer_gave_is_bound_with_a_question() {
 }
 
 #[test]
+fn i16_a_secret_of_an_answer_is_asked_about_whatever_its_key_says() {
+    let token = "ghp_abcdefghijklmnopqrstuvwxyz0123";
+    let session = json!({ "user": "ann-example", "password": "hunter2xyz" });
+    for (answer, args) in [
+        (
+            json!({ "data": { "value": token } }),
+            json!({ "headers": { "Authorization": format!("Bearer {token}") } }),
+        ),
+        (json!({ "data": { "value": token } }), json!({ "x": token })),
+        (json!({ "session": session }), json!({ "session": session })),
+    ] {
+        let compiled = Trace::new()
+            .call("get_a", &json!({}), &answer)
+            .call("get_b", &args, &json!({}))
+            .compile();
+        has(
+            &compiled.questions.join("\n"),
+            &["Step 1: it binds", "which looks like a secret"],
+        );
+        let told = everything(&compiled);
+        assert!(
+            !told.contains(token) && !told.contains("hunter2xyz"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn i16_a_secret_is_taken_out_in_whatever_form_it_stands() {
+    let compiled = Trace::new()
+        .line(&json!({ "t": "note", "text": "Log in with the password hunter2xyz now" }))
+        .call(
+            "login",
+            &json!({ "password": "hun\"ter 2/xyz" }),
+            &json!({}),
+        )
+        .call(
+            "get_a",
+            &json!({
+                "url": "https://h.example/?p=hun%22ter%202%2Fxyz",
+                "form": "p=hun%22ter+2%2Fxyz",
+                "body": "{\"p\":\"hun\\\"ter 2/xyz\"}",
+            }),
+            &json!({}),
+        )
+        .compile();
+    let told = everything(&compiled);
+    assert!(!told.contains("xyz") && !told.contains("hunter2"), "{told}");
+    has(
+        &compiled.questions.join("\n"),
+        &["Step 2: \"url\" has a secret in the form that JSON or URLs have"],
+    );
+}
+
+#[test]
 fn i16_errors_of_reading_quote_nothing() {
     let secret = "sk-abcdefghijklmnop1234";
     let broken = format!("{{\"t\":\"call\",\"{secret}\":}}");
