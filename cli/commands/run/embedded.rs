@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::action::Phase;
-use holdpoint_engine::engine::Resumption;
+use holdpoint_engine::engine::{FlagChange, Resumption};
+use holdpoint_engine::run::event::Waiting;
 use holdpoint_engine::run::heal::{Helper, Level};
-use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Receipt, Run, RunId, RunStatus};
+use holdpoint_engine::run::{Inputs, NewOrigin, NewRun, Receipt, Run, RunId, RunStatus};
 use serde_json::Value;
 
 use super::place::{Folder, House, reopen};
@@ -109,12 +110,12 @@ async fn go_on(
     if run.status() == RunStatus::Passed {
         return Ok(());
     }
-    let (old, new) = (run.flags, args.flags());
+    let more = args.flags();
     let how = Resumption {
-        flags: Flags {
-            allow_writes: old.allow_writes || new.allow_writes,
-            yes: old.yes || new.yes,
-            stage: old.stage || new.stage,
+        flags: FlagChange {
+            allow_writes: more.allow_writes.then_some(true),
+            yes: more.yes.then_some(true),
+            stage: more.stage.then_some(true),
         },
         secrets,
     };
@@ -156,7 +157,7 @@ async fn follow(house: House, folder: &Folder, id: RunId, output: Output) -> Out
         .engine
         .run(&house.by, id)
         .map_err(|error| refused(&error))?;
-    let receipt = to_value(&Receipt::of(&run, house.engine.now()))?;
+    let receipt = to_value(&house.engine.receipt(&run))?;
     printer.finish(&receipt)?;
     house.close(STOPPING_TIME).await;
     match stop {
@@ -194,7 +195,7 @@ async fn watch(house: &House, id: RunId, printer: &mut Printer) -> Outcome<Stop>
         }
         if is_news {
             let began = tokio::time::Instant::now();
-            printer.update(&to_value(&Receipt::of(&run, house.engine.now()))?)?;
+            printer.update(&to_value(&house.engine.receipt(&run))?)?;
             // Showing it must not take more time than making it.
             tokio::time::sleep(began.elapsed() * 2).await;
         } else if !house.engine.is_run_carried_on(id) {
@@ -206,7 +207,10 @@ async fn watch(house: &House, id: RunId, printer: &mut Printer) -> Outcome<Stop>
 /// Whether the run waits for something that nobody does while this process holds the folder.
 fn needs_others(house: &House, run: &Run) -> bool {
     let open = run.steps.iter().filter_map(|step| step.open());
-    open.filter_map(|made| made.waiting).any(|(action, _)| {
+    open.filter_map(|made| made.waiting).any(|(action, why)| {
+        if why == Waiting::Secret {
+            return true;
+        }
         let Ok(view) = house.engine.get(&house.by, action) else {
             return false;
         };
@@ -224,6 +228,18 @@ fn needs_others(house: &House, run: &Run) -> bool {
 }
 
 fn how_to_go_on(run: &Run, folder: &Folder) -> String {
+    let secrets = needed_secrets(run);
+    if !secrets.is_empty() {
+        let given: String = secrets
+            .iter()
+            .map(|name| format!(" --var-file {name}=FILE"))
+            .collect();
+        return format!(
+            "it needs its secret input {} again; go on with\n  {}{given}",
+            secrets.join(", "),
+            resume_command(folder, run.id)
+        );
+    }
     let data = super::place::shell(&folder.data.display().to_string());
     let then = if run.start.unattended {
         "and the run goes on there by itself".to_owned()
@@ -238,11 +254,21 @@ fn how_to_go_on(run: &Run, folder: &Folder) -> String {
     )
 }
 
+/// The secret inputs of the steps that wait for theirs.
+fn needed_secrets(run: &Run) -> Vec<&str> {
+    let open = run.steps.iter().filter_map(|step| step.open());
+    let waits = open.filter(|made| made.waiting.is_some_and(|(_, why)| why == Waiting::Secret));
+    waits
+        .flat_map(|made| run.secrets_in(&made.call.args))
+        .map(String::as_str)
+        .collect()
+}
+
 fn resume_command(folder: &Folder, id: RunId) -> String {
     format!("holdpoint run --resume {id}{}", folder.again)
 }
 
-pub(super) fn to_value(receipt: &Receipt) -> Outcome<Value> {
+pub(in crate::commands) fn to_value(receipt: &Receipt) -> Outcome<Value> {
     serde_json::to_value(receipt)
         .map_err(|error| Failure::because("the receipt cannot be written", &error))
 }

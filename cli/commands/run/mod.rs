@@ -16,6 +16,7 @@ use clap::{ArgMatches, Args};
 use holdpoint_engine::run::{Flags, RunError};
 use holdpoint_engine::tool::parse_duration;
 
+pub(super) use self::embedded::to_value;
 pub(super) use self::place::{Place, RunPlaceArgs, open_folder, reopen, run_id};
 pub(super) use self::receipt::{describe, exit_code};
 pub(super) use self::remote::receipt_of;

@@ -55,20 +55,23 @@ pub(super) async fn resume(
     if run.get("status").and_then(Value::as_str) == Some("passed") {
         return follow(args, client, run, output).await;
     }
-    let allowed = |name: &str, more: bool| {
-        let had = run.pointer(&format!("/flags/{name}"));
-        more || had.and_then(Value::as_bool) == Some(true)
-    };
     let secrets: Map<String, Value> = secrets
         .into_iter()
         .map(|(name, text)| (name, Value::String(text)))
         .collect();
-    let how = json!({
-        "secrets": secrets,
-        "allow_writes": allowed("allow_writes", args.allow_writes),
-        "yes": allowed("yes", args.yes),
-        "stage": allowed("stage", args.stage),
-    });
+    let mut how = Map::from_iter([("secrets".to_owned(), Value::Object(secrets))]);
+    // What is left out stays as it is.
+    let more = args.flags();
+    for (name, is_on) in [
+        ("allow_writes", more.allow_writes),
+        ("yes", more.yes),
+        ("stage", more.stage),
+    ] {
+        if is_on {
+            how.insert(name.to_owned(), Value::Bool(true));
+        }
+    }
+    let how = Value::Object(how);
     let run = client.resume_run(&id, &how).await.map_err(of_request)?;
     follow(args, client, run, output).await
 }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use holdpoint::client::RunFilter;
-use holdpoint_engine::engine::{RunQuery, run_in, runs_in};
-use holdpoint_engine::run::{Receipt, Run, RunId, RunStatus, RunSummary};
-use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
+use holdpoint_engine::engine::{RunQuery, receipt_in, run_in, runs_in};
+use holdpoint_engine::run::{RunId, RunStatus, RunSummary};
+use holdpoint_engine::time::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
 use super::{INTERRUPTED, ListArgs};
-use crate::commands::run::{Place, open_folder, receipt_of, refused, reopen, run_id};
-use crate::failure::{Failure, Outcome};
+use crate::commands::run::{Place, open_folder, receipt_of, refused, reopen, run_id, to_value};
+use crate::failure::Outcome;
 use crate::output::Output;
 
 /// How long calling off may take: until what is on its way has ended.
@@ -86,8 +86,9 @@ pub(super) async fn show(place: &Place, id: RunId, output: Output) -> Outcome<Va
     };
     let log = open_folder(folder, output)?;
     let run = run_in(log.as_ref(), id);
+    let receipt = run.map(|run| receipt_in(log.as_ref(), &run, SystemClock.now()));
     log.close().await;
-    receipt(&run.map_err(|error| refused(&error))?, SystemClock.now())
+    to_value(&receipt.map_err(|error| refused(&error))?)
 }
 
 /// Calls one off, and answers its receipt once it is over.
@@ -115,12 +116,11 @@ pub(super) async fn cancel(
             let wait = Duration::from_secs(1);
             run = engine.wait_run(&house.by, id, run.events, wait).await?;
         }
-        Ok((run, engine.now()))
+        Ok(engine.receipt(&run))
     };
     let done = done.await;
     house.close(STOPPING_TIME).await;
-    let (run, now) = done.map_err(|error| refused(&error))?;
-    receipt(&run, now)
+    to_value(&done.map_err(|error| refused(&error))?)
 }
 
 /// Sends one an event.
@@ -140,13 +140,7 @@ pub(super) async fn signal(
     };
     let house = reopen(folder, output).await?;
     let run = house.engine.signal_run(&house.by, id, name, data).await;
-    let now = house.engine.now();
+    let receipt = run.map(|run| house.engine.receipt(&run));
     house.close(STOPPING_TIME).await;
-    let run = run.map_err(|error| refused(&error))?;
-    receipt(&run, now)
-}
-
-fn receipt(run: &Run, now: Timestamp) -> Outcome<Value> {
-    serde_json::to_value(Receipt::of(run, now))
-        .map_err(|error| Failure::because("the receipt cannot be written", &error))
+    to_value(&receipt.map_err(|error| refused(&error))?)
 }

@@ -17,6 +17,7 @@ mod events;
 pub(crate) mod observe;
 mod pause;
 mod query;
+mod resume;
 mod runs;
 mod runs_in;
 mod runs_start;
@@ -54,9 +55,10 @@ pub use attention::{ATTENTION_MAX, Attention, AttentionList, attention_in};
 pub use events::{HISTORY_MAX, History};
 pub use pause::{pause_in, paused_in, resume_in};
 pub use query::LIST_MAX;
+pub use resume::{FlagChange, Resumption};
 pub(crate) use runs::WeakEngine;
-pub use runs::{Resumption, RunPage, RunQuery};
-pub use runs_in::{run_in, runs_in};
+pub use runs::{RunPage, RunQuery};
+pub use runs_in::{receipt_in, run_in, runs_in};
 pub use schedules::{NewSchedule, Upcoming};
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery,

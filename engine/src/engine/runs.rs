@@ -1,6 +1,5 @@
 //! Runs, for those who may start, see and steer them.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use holdpoint_storage::{Direction, ScanRange};
 use serde_json::Value;
 
 use super::act::{REASON_CHARS_MAX, said};
-use super::runs_start::may_start;
 use super::{Engine, Inner, LIST_MAX};
 use crate::canon::CanonicalJson;
 use crate::identity::{Principal, Role};
@@ -16,10 +14,9 @@ use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
 use crate::run::authority::SCOPE_RUNS;
 use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
-use crate::run::{Command, Flags, Origin, Run, RunError, RunId, RunStatus, RunSummary, drive};
+use crate::run::{Command, Run, RunError, RunId, RunStatus, RunSummary, drive};
 use crate::schedule;
 use crate::scheduler::Work;
-use crate::skill::{Secrets, Skill, Vars};
 
 /// How many summaries are read from the index at once, and how many one page looks at.
 const CHUNK: usize = 256;
@@ -35,15 +32,6 @@ impl WeakEngine {
         let inner = self.0.upgrade()?;
         Some(Engine { inner })
     }
-}
-
-/// How a run is gone on with.
-#[derive(Default)]
-pub struct Resumption {
-    /// What it is allowed from now on.
-    pub flags: Flags,
-    /// Its secret inputs, by name: they are stored nowhere, so they are given again.
-    pub secrets: Vec<(String, String)>,
 }
 
 /// Which runs.
@@ -76,34 +64,6 @@ impl Engine {
         let key = id.as_bytes();
         let found = self.log().get(layout::OPEN, key);
         Ok(found.map_err(LoadRunError::from)?.is_some())
-    }
-
-    /// Goes on with a run: one that was left behind by a process that died, or one that did not pass,
-    /// from the step that did not. What passed is not made again.
-    pub async fn resume_run(
-        &self,
-        by: &Principal,
-        id: RunId,
-        how: Resumption,
-    ) -> Result<Arc<Run>, RunError> {
-        let run = self.run(by, id)?;
-        if is_own(by, &run.start.caller.id, run.start.caller.owner.as_ref()) {
-            may_start(by, how.flags)?;
-        } else if !by.has(Role::Operator) || how.flags != run.flags {
-            return Err(RunError::Forbidden(
-                "a run is resumed by whoever started it, or by an operator with the flags that it has"
-                    .to_owned(),
-            ));
-        }
-        self.check_room_for_run()?;
-        let secrets = secrets_of(&run, &how.secrets)?;
-        self.has_code_of(&run)?;
-        let live = self.inner.runs.open(id)?;
-        let flags = how.flags;
-        let command = Command::Resume { flags };
-        let run = self.inner.runs.commit(&live, &by.id, command).await?;
-        self.drive(live, Arc::new(secrets));
-        Ok(run)
     }
 
     /// One run, where the principal may see it.
@@ -222,7 +182,7 @@ impl Engine {
         let run = self.inner.runs.commit(&live, &by.id, command).await?;
         if !self.is_run_carried_on(id) {
             // Nobody else would end it.
-            self.drive(live, Arc::default());
+            self.drive(live);
         }
         Ok(run)
     }
@@ -269,18 +229,24 @@ impl Engine {
         self.inner.drivers.spawn(schedule::clock::run(engine));
     }
 
-    /// Carries a run on, in a task of its own.
-    pub(crate) fn drive(&self, live: Arc<crate::run::shell::Live>, secrets: Arc<Secrets>) {
-        let carried = live.carry();
+    /// Carries a run on, in a task of its own; whoever does that already looks once more before ending.
+    pub(crate) fn drive(&self, live: Arc<crate::run::shell::Live>) {
+        let Some(mut carried) = live.carrying.begin() else {
+            return;
+        };
         let driver = crate::run::driver::Driver {
             engine: WeakEngine(Arc::downgrade(&self.inner)),
             runs: Arc::clone(&self.inner.runs),
             live,
-            secrets,
         };
         self.inner.drivers.spawn(async move {
-            let _carried = carried;
-            Box::pin(drive(driver)).await;
+            loop {
+                Box::pin(drive(&driver)).await;
+                match carried.ended() {
+                    Some(again) => carried = again,
+                    None => return,
+                }
+            }
         });
     }
 
@@ -289,7 +255,7 @@ impl Engine {
         for id in self.inner.runs.unfinished()? {
             let live = self.inner.runs.open(id)?;
             if live.run().start.unattended {
-                self.drive(live, Arc::default());
+                self.drive(live);
             }
         }
         Ok(())
@@ -304,24 +270,6 @@ impl Engine {
     pub(crate) fn work(&self) -> &Work {
         &self.inner.work
     }
-}
-
-/// The secrets that a run is given again.
-fn secrets_of(run: &Run, given: &[(String, String)]) -> Result<Secrets, RunError> {
-    let skill = match &run.start.origin {
-        Origin::Skill { text, .. } => Skill::parse(text).map_err(RunError::BadSkill)?,
-        Origin::Code { .. } if given.is_empty() => return Ok(Secrets::default()),
-        Origin::Code { .. } => {
-            return Err(RunError::BadInputs(vec![
-                "a run of code has no secret inputs".to_owned(),
-            ]));
-        }
-    };
-    let vars = Vars::restored(&skill, BTreeMap::new(), given);
-    let vars = vars.map_err(|errors| {
-        RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
-    })?;
-    Ok(vars.secrets().clone())
 }
 
 pub(super) fn is_own(by: &Principal, caller: &str, owner: Option<&String>) -> bool {

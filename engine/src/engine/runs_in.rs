@@ -1,11 +1,14 @@
-//! Runs, as a log on disk has them that no engine runs on.
+//! Runs, as a log has them, and their receipts.
 
 use holdpoint_storage::{Direction, EventLog, ScanRange};
 
-use super::LIST_MAX;
 use super::runs::{RunPage, RunQuery, matches};
+use super::{Engine, LIST_MAX};
+use crate::action::ActionId;
 use crate::run::layout::{self, LoadRunError};
-use crate::run::{Run, RunError, RunId};
+use crate::run::{Receipt, Run, RunError, RunId};
+use crate::store;
+use crate::time::Timestamp;
 
 /// How many summaries are read from the index at once.
 const CHUNK: usize = 256;
@@ -47,4 +50,28 @@ pub fn runs_in(log: &dyn EventLog, query: &RunQuery) -> Result<RunPage, RunError
 pub fn run_in(log: &dyn EventLog, id: RunId) -> Result<Run, RunError> {
     let (run, _) = layout::load(log, id)?.ok_or(RunError::NotFound)?;
     Ok(run)
+}
+
+/// The receipt of a run of a log.
+pub fn receipt_in(log: &dyn EventLog, run: &Run, now: Timestamp) -> Receipt {
+    Receipt::of(run, now, &|_, action| key_in(log, action))
+}
+
+/// The key of an action; none where the log cannot tell.
+fn key_in(log: &dyn EventLog, id: ActionId) -> Option<String> {
+    let view = store::load(log, id).ok()??;
+    Some(view.action.proposal.idempotency_key)
+}
+
+impl Engine {
+    /// The receipt of a run as it is now.
+    pub fn receipt(&self, run: &Run) -> Receipt {
+        let log = self.log().as_ref();
+        Receipt::of(run, self.now(), &|tool, action| {
+            // Where the tool makes no key, the step has one of its own.
+            let tool = self.registry().get(tool);
+            let is_own = tool.is_some_and(|tool| !tool.has_key_template());
+            (!is_own).then(|| key_in(log, action)).flatten()
+        })
+    }
 }

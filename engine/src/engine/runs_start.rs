@@ -93,7 +93,8 @@ impl Engine {
         let started = runs.start(id, &by.id, start, claim).await?;
         Ok(started.map(|live| {
             let run = live.run();
-            self.drive(live, secrets);
+            live.given.add(&secrets);
+            self.drive(live);
             run
         }))
     }

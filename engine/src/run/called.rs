@@ -6,10 +6,12 @@ use serde_json::Value;
 
 use super::authority;
 use super::event::{StepOutcome, StepReport, Verdict, Waiting};
+use super::id::StepTry;
 use crate::action::{Action, ActionId, Attempt, AttemptResult, FailReason, Phase, Status};
 use crate::canon::CanonicalJson;
 use crate::engine::Answered;
 use crate::target::aside::Heard;
+use crate::time::Timestamp;
 use crate::tool::EffectClass;
 
 /// What a call came to.
@@ -29,6 +31,8 @@ pub(crate) struct Called {
     pub(crate) answer: Value,
     /// The answer as it came, where this process saw it.
     pub(crate) text: Option<String>,
+    /// What should be known about it.
+    pub(crate) notes: Vec<String>,
     /// Why there is no body to look at: it did not come whole, or is no text.
     pub(crate) broken: Option<String>,
     /// Whether it took effect and its answer was lost: what stands for it is the evidence that it did.
@@ -46,6 +50,7 @@ impl Called {
             http_status: None,
             answer: Value::Null,
             text: None,
+            notes: Vec::new(),
             broken: None,
             answer_lost: false,
         }
@@ -62,7 +67,7 @@ impl Called {
             answer: CanonicalJson::of(&self.answer),
             asserts: Vec::new(),
             binds: BTreeMap::new(),
-            notes: Vec::new(),
+            notes: self.notes.clone(),
         }
     }
 }
@@ -123,6 +128,7 @@ pub(super) fn answered_of(answered: Answered) -> Called {
         http_status: answered.http_status,
         answer: answered.result,
         text: None,
+        notes: Vec::new(),
         broken: None,
         answer_lost: false,
     }
@@ -170,7 +176,25 @@ pub(super) fn called_of(action: &Action) -> Called {
         http_status: last.and_then(|last| last.http_status),
         answer,
         text: None,
+        notes: Vec::new(),
         broken: None,
+    }
+}
+
+/// What a final action of somebody else came to that stands for the call of a step.
+pub(super) fn stood_for(action: &Action) -> Called {
+    let whose = match StepTry::of_action(action) {
+        Some(attempt) => format!("of {}", attempt.run),
+        None => format!("requested by {}", action.proposal.caller.name),
+    };
+    let note = format!(
+        "{} ({whose}) stands for this call; nothing was sent by this step",
+        action.id
+    );
+    Called {
+        attempts: 0,
+        notes: vec![note],
+        ..called_of(action)
     }
 }
 
@@ -204,14 +228,23 @@ fn failed(reason: &FailReason, action: &Action) -> (StepOutcome, Option<String>,
     }
 }
 
-/// What an action waits for that does not come by itself in a moment.
-pub(super) fn waits_for(action: &Action) -> Option<Waiting> {
+/// What an action waits for that does not come by itself in a moment; of one that is to be called soon only
+/// where `said` something else before.
+pub(super) fn waits_for(action: &Action, said: Option<Waiting>, now: Timestamp) -> Option<Waiting> {
+    let is_later = action.run_at().is_some_and(|at| now < at);
     match &action.phase {
         Phase::Staged => Some(Waiting::Approval),
-        Phase::Approved { .. } | Phase::Accepted { .. } if action.is_pulled() => {
+        Phase::Approved { .. } | Phase::Accepted { .. } | Phase::Executing
+            if action.is_pulled() =>
+        {
             Some(Waiting::Turn)
         }
         Phase::Unknown { .. } => Some(Waiting::Settlement),
+        Phase::Approved { .. } | Phase::Accepted { .. } | Phase::Executing
+            if said.is_some() || is_later =>
+        {
+            Some(Waiting::Call)
+        }
         Phase::Approved { .. }
         | Phase::Accepted { .. }
         | Phase::Executing

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::event::{End, Event, Note, Origin};
 use super::layout;
-use super::receipt::waits_for;
+use super::waits::waits_for;
 
 /// The record, without secrets; none where it is of another stream.
 pub(crate) fn describe(record: &Record) -> Option<Value> {

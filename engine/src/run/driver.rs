@@ -27,7 +27,6 @@ pub(crate) struct Driver {
     pub(crate) engine: WeakEngine,
     pub(crate) runs: Arc<Runs>,
     pub(crate) live: Arc<Live>,
-    pub(crate) secrets: Arc<Secrets>,
 }
 
 /// Why nothing more happens now. The run stays as it is in the log.
@@ -59,6 +58,11 @@ impl Driver {
     /// The run as it is now.
     pub(crate) fn run(&self) -> Arc<Run> {
         self.live.run()
+    }
+
+    /// Its secret inputs, as far as this process knows them now.
+    pub(crate) fn secrets(&self) -> Arc<Secrets> {
+        self.live.given.now()
     }
 
     /// Who started the run, with what they may do now (invariant I18); none where their credential has

@@ -199,6 +199,10 @@ pub enum Waiting {
     Turn,
     /// The end of a doubt: the source of truth, or a person who settles it.
     Settlement,
+    /// Nobody: it is decided, and the call is on its way or is made in a while.
+    Call,
+    /// A secret input of the run, which the process that was given it took with it.
+    Secret,
 }
 
 /// How a step went.

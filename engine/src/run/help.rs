@@ -35,7 +35,7 @@ impl Help {
     ) -> Result<Option<StepReport>, Halt> {
         let path = self.wish.path.clone();
         let text = text_of(&self.called);
-        let ask = heal::ask(step, &report, &text, &driver.secrets, self.level);
+        let ask = heal::ask(step, &report, &text, &driver.secrets(), self.level);
         let proposed = self.helper.propose(&ask).await;
         let taken = proposed.and_then(|proposal| {
             let file = heal::applied(skill, step, &proposal, self.level)?;
@@ -60,7 +60,7 @@ impl Help {
         };
         let healed = heal::record(step, &after, level, &reason);
         if !is_called_again {
-            let mut again = judge(&after, &self.called, &driver.secrets);
+            let mut again = judge(&after, &self.called, &driver.secrets());
             again.notes.clone_from(&report.notes);
             if again.outcome != StepOutcome::Passed {
                 report
@@ -98,7 +98,7 @@ impl Help {
             Ok(made) => made,
         };
         let called = driver.make(&wish, &made).await?;
-        let mut again = judge(&after, &called, &driver.secrets);
+        let mut again = judge(&after, &called, &driver.secrets());
         again.notes.splice(0..0, wish.call.notes.iter().cloned());
         if again.outcome == StepOutcome::Passed {
             keep(&self, &file, skill, &mut again).await;

@@ -8,9 +8,12 @@ use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::action::ActionId;
+use crate::action::{Action, ActionId};
 use crate::limits::STEP_PATH_BYTES_MAX;
 use crate::time::Timestamp;
+
+/// How many tries of a step are looked through for the one that an action was made for.
+const TRIES_MAX: u32 = 1000;
 
 /// A UUIDv7, written `run_` and 32 lowercase hexadecimal digits. Sorts by the time of the start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -169,6 +172,19 @@ impl StepTry {
     /// say that they name a run, of its id nobody can.
     pub fn made(&self, action: ActionId) -> bool {
         self.action_id(time_of(action.as_bytes())) == action
+    }
+
+    /// The step that an action was made for, where that is true of what its labels say.
+    pub(crate) fn of_action(action: &Action) -> Option<Self> {
+        let labels = &action.proposal.labels;
+        let run: RunId = labels.get("run")?.parse().ok()?;
+        let path = StepPath::new(labels.get("step")?.as_str()).ok()?;
+        let mut tries = (1..=TRIES_MAX).map(|number| Self {
+            run,
+            path: path.clone(),
+            number,
+        });
+        tries.find(|attempt| attempt.made(action.id))
     }
 
     /// The idempotency key of its call, where the tool makes none from the arguments.

@@ -10,12 +10,14 @@
 
 pub mod authority;
 mod called;
+pub(crate) mod carrying;
 pub mod code;
 mod decide;
 pub(crate) mod describe;
 pub(crate) mod driver;
 pub mod event;
 mod evolve;
+mod follow;
 pub mod gate;
 pub mod heal;
 mod help;
@@ -29,6 +31,7 @@ mod skill_file;
 mod start;
 mod state;
 mod step;
+mod waits;
 
 pub use decide::{Command, Divergence, RunRefusal, decide};
 pub use event::{End, Event, Flags, Origin, Start};

@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::event::{End, Origin, StepOutcome, Verdict, Waiting};
+use super::event::{End, Origin, StepOutcome, Verdict};
 use super::id::StepTry;
 use super::state::{Made, Run, Step, What};
+use super::waits::waits_in;
+use crate::action::ActionId;
 use crate::skill::Skill;
 use crate::time::Timestamp;
 use crate::tool::EffectClass;
+
+/// The key of an action of a tool; none where it is the one that the step has of its own.
+pub(crate) type Keys<'a> = dyn Fn(&str, ActionId) -> Option<String> + 'a;
 
 /// The receipt of a run, as it is stored nowhere and made from the log at any time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -105,8 +110,7 @@ pub struct StepReceipt {
     pub own_effect: Option<&'static str>,
     /// The SHA-256 of the canonical arguments, secrets left out.
     pub args_digest: Option<String>,
-    /// The key that was sent to targets that take one, where the tool made none of its own; none where
-    /// the step only reads.
+    /// The key that is sent to targets that take one; none where the step only reads.
     pub idempotency_key: Option<String>,
     /// Which try of the step it is.
     pub tried: u32,
@@ -152,8 +156,9 @@ pub struct Withheld {
 }
 
 impl Receipt {
-    /// The receipt of a run as it is at `now`.
-    pub fn of(run: &Run, now: Timestamp) -> Self {
+    /// The receipt of a run as it is at `now`. `keys` answers the key of an action, where that is not the one
+    /// that a step has of its own.
+    pub(crate) fn of(run: &Run, now: Timestamp, keys: &Keys<'_>) -> Self {
         let ended = run.ended.as_ref();
         let (skill, workflow) = match &run.start.origin {
             Origin::Skill { name, digest, .. } => {
@@ -167,7 +172,7 @@ impl Receipt {
                 (None, Some(WorkflowRef { name, version }))
             }
         };
-        let steps = steps(run, now);
+        let steps = steps(run, now, keys);
         Self {
             run: run.id.to_string(),
             status: run.status().name(),
@@ -220,8 +225,9 @@ const WAITING: &str = "waiting";
 const RUNNING: &str = "running";
 const PENDING: &str = "pending";
 
-fn steps(run: &Run, now: Timestamp) -> Vec<StepReceipt> {
-    let mut found: Vec<StepReceipt> = run.steps.iter().map(|step| of(run, step, now)).collect();
+fn steps(run: &Run, now: Timestamp, keys: &Keys<'_>) -> Vec<StepReceipt> {
+    let began = run.steps.iter();
+    let mut found: Vec<StepReceipt> = began.map(|step| of(run, step, now, keys)).collect();
     let Origin::Skill { text, .. } = &run.start.origin else {
         return found;
     };
@@ -285,17 +291,17 @@ fn empty(path: String, title: String) -> StepReceipt {
     }
 }
 
-fn of(run: &Run, step: &Step, now: Timestamp) -> StepReceipt {
+fn of(run: &Run, step: &Step, now: Timestamp, keys: &Keys<'_>) -> StepReceipt {
     match &step.what {
         What::Skipped { title, reason } => StepReceipt {
             failures: vec![reason.clone()],
             ..empty(step.path.to_string(), title.clone())
         },
-        What::Made(made) => of_made(run, step, made, now),
+        What::Made(made) => of_made(run, step, made, now, keys),
     }
 }
 
-fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp) -> StepReceipt {
+fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp, keys: &Keys<'_>) -> StepReceipt {
     let call = &made.call;
     let attempt = StepTry {
         run: run.id,
@@ -316,7 +322,7 @@ fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp) -> StepReceipt {
     if let Some((action, why)) = &made.waiting {
         receipt.outcome = WAITING;
         receipt.action = Some(action.to_string());
-        receipt.failures = vec![waits_for(*why).to_owned()];
+        receipt.failures = vec![waits_in(run, made, *why)];
     }
     let heals = run.heals.iter().filter(|(path, _)| *path == step.path);
     for (_, heal) in heals {
@@ -355,8 +361,10 @@ fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp) -> StepReceipt {
         receipt.failures.clone_from(&report.failures);
         receipt.action = report.action.map(|action| action.to_string());
     }
-    let sends_key = receipt.action.is_some();
-    receipt.idempotency_key = sends_key.then(|| attempt.key());
+    let waits = made.waiting.map(|(action, _)| action);
+    let ended = made.ended.as_ref().and_then(|(_, report)| report.action);
+    let key = |action| keys(&call.tool, action).unwrap_or_else(|| attempt.key());
+    receipt.idempotency_key = ended.or(waits).map(key);
     if !call.verdict.calls() {
         receipt.withheld = Some(Withheld {
             tool: call.tool.clone(),
@@ -375,17 +383,6 @@ fn assert(assert: &super::event::Assert) -> AssertReceipt {
         assert: assert.text.clone(),
         passed: assert.passed,
         seen: assert.seen.clone(),
-    }
-}
-
-/// What a step waits for, in words.
-pub fn waits_for(why: Waiting) -> &'static str {
-    match why {
-        Waiting::Approval => "it waits for people to decide",
-        Waiting::Turn => "it waits for a worker",
-        Waiting::Settlement => {
-            "nobody knows yet whether it happened: the source of truth is asked, or a person settles it"
-        }
     }
 }
 

@@ -4,12 +4,12 @@
 //! is not there at all, so that what is over costs nothing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as PlainMutex, PoisonError, Weak};
 
 use holdpoint_storage::{Batch, Claim, Direction, ScanRange, StreamAppend, Version};
 use tokio::sync::{Mutex, watch};
 
+use super::carrying::Carrying;
 use super::decide::{Command, RunRefusal, decide};
 use super::event::{End, Event, Start};
 use super::evolve::evolve;
@@ -21,6 +21,7 @@ use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX};
 use crate::scheduler::ENGINE;
 use crate::skill::SkillErrors;
 use crate::store::{BoxError, CommitError, Store};
+use crate::target::given::Given;
 use crate::time::Timestamp;
 
 /// The runs of one log.
@@ -37,19 +38,10 @@ pub(crate) struct Live {
     /// How many events it has; held while something is decided and written.
     version: Mutex<Version>,
     changed: watch::Sender<Arc<Run>>,
-    /// Held by whoever carries it on: of two who want to, the second finds what the first did.
-    pub(super) turn: Mutex<()>,
-    /// How many carry it on, or are about to.
-    carried: AtomicUsize,
-}
-
-/// Says that a run is carried on, until it is dropped: also where its task panics.
-pub(crate) struct Carried(Arc<Live>);
-
-impl Drop for Carried {
-    fn drop(&mut self) {
-        self.0.carried.fetch_sub(1, Ordering::AcqRel);
-    }
+    /// Its secret inputs, as far as they were given to this process.
+    pub(crate) given: Arc<Given>,
+    /// Whether somebody carries it on.
+    pub(crate) carrying: Carrying,
 }
 
 /// Why a run was not changed.
@@ -121,12 +113,6 @@ impl Live {
     pub(crate) fn run(&self) -> Arc<Run> {
         Arc::clone(&self.changed.borrow())
     }
-
-    /// Says that somebody carries it on, from now on until what this answers is dropped.
-    pub(crate) fn carry(self: &Arc<Self>) -> Carried {
-        self.carried.fetch_add(1, Ordering::AcqRel);
-        Carried(Arc::clone(self))
-    }
 }
 
 impl Runs {
@@ -189,7 +175,7 @@ impl Runs {
     pub(crate) fn is_driven(&self, id: RunId) -> bool {
         let all = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let live = all.get(&id).and_then(Weak::upgrade);
-        live.is_some_and(|live| live.carried.load(Ordering::Acquire) != 0)
+        live.is_some_and(|live| live.carrying.is_on())
     }
 
     /// How many runs are in memory: those that somebody works on or looks at.
@@ -312,8 +298,8 @@ impl Live {
             id: run.id,
             changed: watch::Sender::new(Arc::new(run)),
             version: Mutex::new(version),
-            turn: Mutex::new(()),
-            carried: AtomicUsize::new(0),
+            given: Arc::default(),
+            carrying: Carrying::default(),
         }
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn approved(step: &Step) -> Approved {
 pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
     let mut skill = Skill::parse(text).map_err(RunError::BadSkill)?;
     let run = driver.run();
-    let mut vars = restore(&run, &skill, &driver.secrets);
+    let mut vars = restore(&run, &skill, &driver.secrets());
     let today = day(run.created_at);
     for index in 0..skill.steps.len() {
         let is_open = skill.steps.get(index).is_some_and(|step| {
@@ -113,6 +113,7 @@ pub(super) async fn carry_on(driver: &Driver, text: &str) -> Result<(), Halt> {
             // What is under way is taken back first, or followed to its end.
             driver.check_cancel()?;
         }
+        vars.know(&driver.secrets());
         let made = Box::pin(make(driver, &mut skill, index, &vars, today)).await?;
         let Some(report) = made else {
             continue;
@@ -196,7 +197,7 @@ async fn make(
     };
     let notes = wish.call.notes.clone();
     let called = driver.make(&wish, &made).await?;
-    let mut report = judge(&step, &called, &driver.secrets);
+    let mut report = judge(&step, &called, &driver.secrets());
     report.notes.splice(0..0, notes);
     if report.outcome == StepOutcome::Failed
         && let Some(helper) = driver.engine()?.helper()

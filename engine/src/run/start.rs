@@ -91,19 +91,16 @@ pub(crate) fn prepare(
 }
 
 /// Carries a run on until it is over or the engine stops.
-pub(crate) async fn drive(driver: Driver) {
-    // Whoever comes second finds what the first did.
-    let live = Arc::clone(&driver.live);
-    let _turn = live.turn.lock().await;
+pub(crate) async fn drive(driver: &Driver) {
     let run = driver.run();
     if run.ended.is_some() {
         return;
     }
     let went = match &run.start.origin {
-        Origin::Skill { text, .. } => Box::pin(skill_file::carry_on(&driver, text)).await,
-        Origin::Code { name, version } => code::carry_on(&driver, name, *version).await,
+        Origin::Skill { text, .. } => Box::pin(skill_file::carry_on(driver, text)).await,
+        Origin::Code { name, version } => code::carry_on(driver, name, *version).await,
     };
-    if let Err(halt) = settle(&driver, went).await {
+    if let Err(halt) = settle(driver, went).await {
         tracing::error!(
             run.id = %driver.live.id,
             error = &halt as &dyn std::error::Error,
@@ -119,6 +116,7 @@ async fn settle(driver: &Driver, went: Result<(), Halt>) -> Result<(), Halt> {
     match went {
         Ok(()) | Err(Halt::Stopping) => Ok(()),
         Err(Halt::CalledOff) => {
+            driver.call_off_steps().await?;
             let reason = driver.run().cancel.clone().flatten();
             driver.end(End::Cancelled, null, reason).await
         }

@@ -262,6 +262,12 @@ impl Run {
         })
     }
 
+    /// The secret inputs that stand in some arguments.
+    pub fn secrets_in<'a>(&'a self, args: &'a CanonicalJson) -> impl Iterator<Item = &'a String> {
+        let is_used = |name: &&String| args.as_str().contains(&format!("{{{{{name}}}}}"));
+        self.start.secrets.iter().filter(is_used)
+    }
+
     /// Whether what an action says of its run and step is true: see [`StepTry::made`].
     pub fn is_action_of(&self, path: &StepPath, action: ActionId) -> bool {
         let last = self.try_of(path).map_or(0, |last| last.number);

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::authority::Authority;
-use super::called::{
-    Called, answered_of, called_of, may_still_be_cancelled, unauthorised, waits_for, with_text,
-    withheld,
-};
+use super::called::{Called, answered_of, called_of, stood_for, unauthorised, with_text, withheld};
 use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::event::{StepCall, StepOutcome, StepReport, Verdict};
@@ -17,7 +14,6 @@ use super::id::{StepPath, StepTry};
 use super::shell::RunError;
 use super::state::Made;
 use crate::action::{ActionId, SafetyClass, Status};
-use crate::canon::CanonicalJson;
 use crate::engine::submit::AsStep;
 use crate::engine::{Engine, Submission, SubmitError, Submitted, Versioned};
 use crate::identity::Principal;
@@ -25,7 +21,7 @@ use crate::target::aside::SECRETS_LABEL;
 use crate::tool::{EffectClass, Execute, Tool};
 
 /// The wait before something that could not be taken on is offered again.
-const AGAIN_WAIT: Duration = Duration::from_secs(1);
+pub(super) const AGAIN_WAIT: Duration = Duration::from_secs(1);
 
 /// The longest wait between two tries of a read.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -103,7 +99,8 @@ impl Driver {
             | Verdict::NotAsApproved
             | Verdict::NeedsAuthority(_) => tool.class,
         };
-        let secrets = self.secrets_in(&made.call.args);
+        let run = self.run();
+        let secrets: Vec<_> = run.secrets_in(&made.call.args).cloned().collect();
         let attempt = self.run().try_of(&wish.path).ok_or(Halt::Stopping)?;
         let step = AsStep {
             id: attempt.action_id(made.started_at),
@@ -119,7 +116,7 @@ impl Driver {
             return Ok(Called::not_made(StepOutcome::Failed, message));
         }
         let world = &engine.work().world;
-        let beside = world.asides.begin(step.id, Arc::clone(&self.secrets));
+        let beside = world.asides.begin(step.id, Arc::clone(&self.live.given));
         drop(engine);
         if class == SafetyClass::Idempotent {
             let called = self.read(wish, made, &step).await?;
@@ -127,13 +124,6 @@ impl Driver {
         }
         let called = self.write(wish, made, step).await?;
         Ok(with_text(called, beside.heard()))
-    }
-
-    /// The secret inputs that stand in some arguments.
-    fn secrets_in(&self, args: &CanonicalJson) -> Vec<String> {
-        let run = self.run();
-        let is_used = |name: &&String| args.as_str().contains(&format!("{{{{{name}}}}}"));
-        run.start.secrets.iter().filter(is_used).cloned().collect()
     }
 
     /// Why the call cannot be made with its secrets: one leaves only by a call that this process makes,
@@ -149,7 +139,8 @@ impl Driver {
                 "the secret input {first} cannot be given to a worker, which reads its arguments from the log"
             ));
         }
-        let unknown = secrets.iter().find(|name| !self.secrets.has(name))?;
+        let known = self.secrets();
+        let unknown = secrets.iter().find(|name| !known.has(name))?;
         Some(format!(
             "the secret input {unknown} is not known to this process; resume the run with it"
         ))
@@ -173,7 +164,7 @@ impl Driver {
         Ok(None)
     }
 
-    fn load(&self, id: ActionId) -> Result<Option<Versioned>, Halt> {
+    pub(super) fn load(&self, id: ActionId) -> Result<Option<Versioned>, Halt> {
         let loaded = self.runs.store.load(id);
         loaded.map_err(|error| Halt::Run(RunError::Unavailable(Box::new(error))))
     }
@@ -212,8 +203,13 @@ impl Driver {
                 Err(called) => return Ok(called),
             },
         };
-        let view = self.follow(&wish.path, id).await?;
-        Ok(called_of(&view.action))
+        let is_own = id == step.id;
+        let view = self.follow(&wish.path, id, is_own).await?;
+        Ok(if is_own {
+            called_of(&view.action)
+        } else {
+            stood_for(&view.action)
+        })
     }
 
     /// Offers the call to the engine until it is taken on or refused.
@@ -296,63 +292,6 @@ impl Driver {
             request_key: None,
         };
         engine.submit_as(by, submission, Some(step.clone())).await
-    }
-
-    /// Waits until an action is final, and says in the log what it waits for.
-    async fn follow(&self, path: &StepPath, id: ActionId) -> Result<Versioned, Halt> {
-        let store = Arc::clone(&self.runs.store);
-        let mut waiter = store.waiters.register(id);
-        let mut changed = self.live.watch();
-        loop {
-            let view = self.load(id)?.ok_or(Halt::Stopping)?;
-            if view.action.status().is_final() {
-                return Ok(view);
-            }
-            if let Some(why) = waits_for(&view.action) {
-                let (path, action) = (path.clone(), id);
-                self.commit(Command::Wait { path, action, why }).await?;
-            }
-            let calling_off = self.check_cancel().is_err() && may_still_be_cancelled(&view.action);
-            if calling_off {
-                self.cancel_action(id).await?;
-            }
-            tokio::select! {
-                biased;
-                () = store.stop.reached() => return Err(Halt::Stopping),
-                () = waiter.changed() => {}
-                _ = changed.changed() => {}
-                // What could not be called off now is tried again.
-                () = tokio::time::sleep(AGAIN_WAIT), if calling_off => {}
-            }
-        }
-    }
-
-    /// Takes back what is under way, where that is still possible, and waits for the end of what is not.
-    pub(super) async fn call_off_steps(&self) -> Result<(), Halt> {
-        let run = self.run();
-        for step in &run.steps {
-            let (Some(made), Some(attempt)) = (step.open(), run.try_of(&step.path)) else {
-                continue;
-            };
-            let id = attempt.action_id(made.started_at);
-            let called = if self.load(id)?.is_some() {
-                called_of(&self.follow(&step.path, id).await?.action)
-            } else {
-                let message = "the run was called off before it was made".to_owned();
-                Called::not_made(StepOutcome::Cancelled, message)
-            };
-            self.end_step(&step.path, called.report()).await?;
-        }
-        Ok(())
-    }
-
-    async fn cancel_action(&self, id: ActionId) -> Result<(), Halt> {
-        let engine = self.engine()?;
-        let by = self.principal(&engine).ok_or(Halt::CalledOff)?;
-        let reason = self.run().cancel.clone().flatten();
-        // Where it was too late, the action goes on to its end, and so does the step.
-        drop(engine.cancel(&by, id, reason).await);
-        Ok(())
     }
 
     /// Waits, or stops with the engine or the run.

@@ -2,11 +2,26 @@
 
 use super::work::Work;
 use crate::action::{Action, Revalidation, Snapshot, Window};
+use crate::run::StepTry;
 use crate::seeded::Bug;
 use crate::target::secret_of;
 use crate::tool::{Context, Execute, StateView, Tool};
 
 impl Work {
+    /// Whether it is a step of a run that must be given a secret again. It is offered once more when it is.
+    pub(super) fn lacks_secret(&self, action: &Action) -> bool {
+        let missing = self.world.asides.missing_secret(action);
+        missing.is_some() && StepTry::of_action(action).is_some()
+    }
+
+    /// Reads the world again, as far as the tool is still there.
+    pub(super) async fn look_again(&self, action: &Action) -> Result<Revalidation, String> {
+        match self.registry.get(&action.proposal.tool) {
+            Some(tool) => self.revalidate(action, tool).await,
+            None => Ok(tool_is_gone()),
+        }
+    }
+
     /// What is to be compared with what was approved; fails where the state cannot be read.
     pub(super) async fn revalidate(
         &self,
@@ -100,7 +115,7 @@ pub(super) fn view_of<'a>(
 }
 
 /// What is found of a tool that is not defined any more.
-pub(super) fn tool_is_gone() -> Revalidation {
+fn tool_is_gone() -> Revalidation {
     Revalidation {
         snapshot: None,
         by_conditions: false,

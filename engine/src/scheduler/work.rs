@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::revalidate::{tool_is_gone, view_of};
+use super::revalidate::view_of;
 use crate::action::{
     Action, ActionId, AttemptOutcome, ClaimKey, Command, Phase, Refusal, Reminder, Revalidation,
     Worker,
@@ -133,7 +133,7 @@ impl Work {
                 if view.action.is_pulled() && self.is_defined(&view.action) {
                     return Ok(Step::Rest);
                 }
-                if self.store.pause.is_paused() {
+                if self.store.pause.is_paused() || self.lacks_secret(&view.action) {
                     self.look_at_the_deadline(&view.action, now);
                     return Ok(Step::Rest);
                 }
@@ -167,7 +167,7 @@ impl Work {
         }
     }
 
-    /// While paused, what could be sent can still expire. Looked at no more than once a second, for
+    /// What is held back can still expire. Looked at no more than once a second, for
     /// however many deadlines.
     fn look_at_the_deadline(&self, action: &Action, now: Timestamp) {
         if let Some(deadline) = action.deadline() {
@@ -186,12 +186,7 @@ impl Work {
             let wish = |at| Command::DropResend { message, at };
             return self.commit(view, ENGINE, wish).await;
         }
-        let tool = self.registry.get(&view.action.proposal.tool);
-        let revalidation = match tool {
-            Some(tool) => self.revalidate(&view.action, tool).await,
-            None => Ok(tool_is_gone()),
-        };
-        match revalidation {
+        match self.look_again(&view.action).await {
             Ok(revalidation) => {
                 let wish = |at| Command::Resend { revalidation, at };
                 self.commit(view, ENGINE, wish).await
@@ -210,11 +205,7 @@ impl Work {
         view: Versioned,
         sender: &Sender<'_>,
     ) -> Result<Step, CommitError> {
-        let found = match self.registry.get(&view.action.proposal.tool) {
-            Some(tool) => self.revalidate(&view.action, tool).await,
-            None => Ok(tool_is_gone()),
-        };
-        match found {
+        match self.look_again(&view.action).await {
             Ok(revalidation) => {
                 let wish = |at| sender.wish(revalidation, at);
                 self.commit(view, sender.actor(), wish).await
@@ -261,6 +252,7 @@ impl Work {
             command,
             actor: actor.to_owned(),
             claims: Vec::new(),
+            releases: Vec::new(),
             at,
         };
         match self.store.commit(request).await {

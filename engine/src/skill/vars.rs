@@ -153,6 +153,11 @@ impl Vars {
         values.insert(name.to_owned(), value);
     }
 
+    /// Learns secrets that were given later.
+    pub(crate) fn know(&mut self, secrets: &Secrets) {
+        self.secrets = self.secrets.with(secrets);
+    }
+
     /// Adds what a step bound. The name of a secret cannot be bound: the file was refused.
     pub fn bind(&mut self, name: &str, value: Value) {
         self.values.insert(name.to_owned(), value);
@@ -250,6 +255,16 @@ impl Secrets {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         let all = self.values.iter();
         all.map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// These and others; of two under one name the other one holds.
+    pub(crate) fn with(&self, others: &Self) -> Self {
+        let mut all = self.clone();
+        all.declared.extend(others.declared.iter().cloned());
+        let values = others.values.iter();
+        all.values
+            .extend(values.map(|(name, value)| (name.clone(), value.clone())));
+        all
     }
 
     /// Whether a secret has a value.

@@ -39,6 +39,8 @@ pub(crate) struct Request {
     pub(crate) actor: String,
     /// What else must be free.
     pub(crate) claims: Vec<Claim>,
+    /// Claims that are given back first.
+    pub(crate) releases: Vec<Vec<u8>>,
     /// Now, as in the command.
     pub(crate) at: Timestamp,
 }
@@ -115,6 +117,7 @@ impl Store {
                 command: wish(at),
                 actor: actor.to_owned(),
                 claims: Vec::new(),
+                releases: Vec::new(),
                 at,
             };
             match self.commit(request).await {
@@ -175,7 +178,7 @@ impl Store {
                 .map(|entry| (entry.index, entry.key))
                 .collect(),
             claims: request.claims,
-            releases: Vec::new(),
+            releases: request.releases,
         };
         // A task of its own: a caller who goes away must not keep others from learning of it.
         let store = Arc::clone(self);

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use super::given::Given;
 use super::{Answer, Hidden, Outgoing};
-use crate::action::{ActionId, AttemptOutcome};
+use crate::action::{Action, ActionId, AttemptOutcome};
 use crate::canon::CanonicalJson;
 use crate::skill::Secrets;
 use crate::tool::{percent, unreserved};
@@ -33,7 +34,7 @@ pub(crate) struct Asides(Arc<Mutex<HashMap<ActionId, Aside>>>);
 
 #[derive(Default)]
 struct Aside {
-    secrets: Arc<Secrets>,
+    given: Arc<Given>,
     heard: Option<Heard>,
 }
 
@@ -44,10 +45,10 @@ pub(crate) struct Beside {
 }
 
 impl Asides {
-    /// Holds secrets for an action, and listens for its answer.
-    pub(crate) fn begin(&self, id: ActionId, secrets: Arc<Secrets>) -> Beside {
+    /// Holds secrets for an action, also those that its run is given later, and listens for its answer.
+    pub(crate) fn begin(&self, id: ActionId, given: Arc<Given>) -> Beside {
         let heard = None;
-        lock(&self.0).insert(id, Aside { secrets, heard });
+        lock(&self.0).insert(id, Aside { given, heard });
         Beside {
             all: Arc::clone(&self.0),
             id,
@@ -58,8 +59,15 @@ impl Asides {
     pub(super) fn secrets(&self, id: ActionId) -> Arc<Secrets> {
         let all = lock(&self.0);
         all.get(&id)
-            .map(|aside| Arc::clone(&aside.secrets))
+            .map(|aside| aside.given.now())
             .unwrap_or_default()
+    }
+
+    /// The first secret input of its run that an action needs and this process does not know.
+    pub(crate) fn missing_secret(&self, action: &Action) -> Option<String> {
+        let mut names = action.proposal.labels.get(SECRETS_LABEL)?.split(' ');
+        let known = self.secrets(action.id);
+        names.find(|name| !known.has(name)).map(str::to_owned)
     }
 
     /// Keeps an answer for whoever listens.
@@ -239,8 +247,11 @@ mod tests {
             Asides::default(),
             ActionId::new(crate::time::Timestamp(1), [1; 10]),
         );
-        let beside = asides.begin(id, Arc::new(secrets()));
-        assert!(asides.secrets(id).has("pin"));
+        let given = Arc::new(Given::default());
+        let beside = asides.begin(id, Arc::clone(&given));
+        assert!(!asides.secrets(id).has("pin"));
+        given.add(&secrets());
+        assert!(asides.secrets(id).has("pin"), "it was given later");
         asides.hear(
             id,
             &Answer {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::aside::{self, Asides, SECRETS_LABEL};
+use super::aside::{self, Asides};
 use super::classify::{Rules, classify};
 use super::local::{LocalCall, Locals};
 use super::secrets::{self, Secrets};
@@ -159,13 +159,7 @@ impl World {
         }
         let until = Instant::now() + left;
         let proposal = &permit.action().proposal;
-        let known = self.asides.secrets(permit.action().id);
-        let wanted = proposal.labels.get(SECRETS_LABEL);
-        let missing = wanted.and_then(|names| {
-            let mut names = names.split(' ');
-            names.find(|name| !known.has(name))
-        });
-        if let Some(name) = missing {
+        if let Some(name) = self.asides.missing_secret(permit.action()) {
             return not_delivered(&format!(
                 "the secret input {name} is not known to this process; resume the run with it"
             ));

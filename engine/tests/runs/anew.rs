@@ -41,7 +41,7 @@ async fn dies(text: &str, flags: Flags, after: u64, fault: Fault) -> (House, Opt
 
 async fn resume(house: &House, id: RunId, flags: Flags) {
     let how = Resumption {
-        flags,
+        flags: flags.into(),
         ..Resumption::default()
     };
     let resumed = house.engine.resume_run(&house.by, id, how).await;

@@ -106,7 +106,8 @@ async fn play(house: &House) -> Option<Arc<Run>> {
                 let (by, why) = (approver(), "it never does".to_owned());
                 drop(house.engine.settle(&by, action, false, why).await);
             }
-            Some((_, Waiting::Settlement | Waiting::Turn)) | None => {}
+            Some((_, Waiting::Settlement | Waiting::Turn | Waiting::Call | Waiting::Secret))
+            | None => {}
         }
         if waits_for_go(&run) {
             drop(house.send(run.id, "go", json!("go!")).await);

@@ -54,7 +54,7 @@ fn model(level: Level, answer: Result<Proposal, String>) -> Arc<Model> {
 /// Runs a file to its end.
 async fn run(skill: &str, flags: Flags, model: &Arc<Model>) -> (Arc<Run>, Receipt, Arc<World>) {
     let (engine, _, run, done) = run_in_engine(skill, flags, model).await;
-    let receipt = Receipt::of(&run, engine.now());
+    let receipt = engine.receipt(&run);
     (run, receipt, done)
 }
 
@@ -219,7 +219,7 @@ async fn a_write_that_took_effect_before_its_arguments_were_changed_is_made_agai
     assert_eq!((run.heals.len(), done.count()), (1, 1));
     for _ in 0..2 {
         let how = Resumption {
-            flags: all(),
+            flags: all().into(),
             ..Resumption::default()
         };
         let resumed = engine.resume_run(&by, run.id, how).await;

@@ -152,12 +152,20 @@ pub(crate) fn tools() -> Value {
         json!({ "execute": { "local": local }, "safetyClass": class, "check": check,
                 "requestLifetime": "1s" })
     };
+    let keyed = |local: &str, class: &str| {
+        let order = json!({ "order": { "type": "string" } });
+        let input = json!({ "type": "object", "required": ["order"], "properties": order });
+        json!({ "execute": { "local": local }, "safetyClass": class, "input": input,
+                "idempotencyKey": "pay:{order}" })
+    };
     let state = json!({ "http": { "get": "http://books.example/state" }, "watch": ["/version"] });
     json!({ "tools": {
         "get_version": { "execute": { "local": "read" }, "safetyClass": "idempotent" },
         "set_label": write("label", "write-once-checkable"),
         "remove_label": write("remove", "write-once-checkable"),
         "delete_all": write("remove", "approval-bound"),
+        "pay_out": keyed("remove", "approval-bound"),
+        "refuse_out": keyed("no", "write-once-checkable"),
         "move_all": { "execute": { "local": "remove" }, "safetyClass": "approval-bound", "state": state },
         "read_nothing": { "execute": { "local": "no" }, "safetyClass": "idempotent" },
         "fail": { "execute": { "local": "no" }, "safetyClass": "write-once-checkable" },
@@ -262,7 +270,7 @@ impl House {
         self.begin(what, Flags::default()).await
     }
 
-    async fn begin(&self, what: NewOrigin, flags: Flags) -> Result<RunId, RunError> {
+    pub(crate) async fn begin(&self, what: NewOrigin, flags: Flags) -> Result<RunId, RunError> {
         let new = NewRun {
             what,
             flags,

@@ -15,4 +15,6 @@ mod outcomes;
 mod properties;
 mod schedules;
 mod skill_files;
+mod standing_in;
+mod steered;
 mod waits;

@@ -52,7 +52,9 @@ fn commands() -> impl Strategy<Value = Command> {
     let why = prop_oneof![
         Just(Waiting::Approval),
         Just(Waiting::Turn),
-        Just(Waiting::Settlement)
+        Just(Waiting::Settlement),
+        Just(Waiting::Call),
+        Just(Waiting::Secret),
     ];
     let flags = any::<(bool, bool, bool)>().prop_map(|(allow_writes, yes, stage)| Flags {
         allow_writes,

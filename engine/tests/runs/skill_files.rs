@@ -1,7 +1,7 @@
 //! Runs of skill files.
 
 use holdpoint_engine::approval::Vote;
-use holdpoint_engine::run::{Flags, Receipt, RunStatus};
+use holdpoint_engine::run::{Flags, RunStatus};
 use serde_json::json;
 
 use crate::house::House;
@@ -41,7 +41,7 @@ async fn without_a_flag_reads_run_and_a_write_is_withheld_with_the_exact_call() 
     let house = House::open().await;
     let id = house.start(RELEASE, Flags::default()).await;
     let run = house.until_status(id, RunStatus::Failed).await;
-    let receipt = Receipt::of(&run, house.engine.now());
+    let receipt = house.engine.receipt(&run);
     let outcomes: Vec<_> = receipt.steps.iter().map(|step| step.outcome).collect();
     assert_eq!(outcomes, ["passed", "withheld", "skipped"]);
     let withheld = receipt.steps[1]
@@ -58,11 +58,11 @@ async fn a_destructive_step_refuses_under_allow_writes_and_fires_once_under_yes(
     let house = House::open().await;
     let id = house.start(RELEASE, flags(true, false, false)).await;
     let run = house.until_status(id, RunStatus::Failed).await;
-    assert_eq!(Receipt::of(&run, house.engine.now()).totals.withheld, 1);
+    assert_eq!(house.engine.receipt(&run).totals.withheld, 1);
     assert_eq!((house.done("label"), house.done("remove")), (1, 0));
 
     let again = holdpoint_engine::engine::Resumption {
-        flags: flags(false, true, false),
+        flags: flags(false, true, false).into(),
         ..Default::default()
     };
     let resumed = house.engine.resume_run(&house.by, id, again).await;
@@ -126,7 +126,7 @@ async fn a_write_that_took_effect_is_not_made_again_where_its_answer_did_not_hol
     house.until_status(id, RunStatus::Failed).await;
     for _ in 0..2 {
         let again = holdpoint_engine::engine::Resumption {
-            flags: flags(false, true, false),
+            flags: flags(false, true, false).into(),
             ..Default::default()
         };
         let resumed = house.engine.resume_run(&house.by, id, again).await;

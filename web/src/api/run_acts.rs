@@ -3,8 +3,7 @@
 use axum::Json as AxumJson;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use holdpoint_engine::engine::Resumption;
-use holdpoint_engine::run::Flags;
+use holdpoint_engine::engine::{FlagChange, Resumption};
 use serde_json::Value;
 
 use super::actions::limit;
@@ -102,6 +101,7 @@ pub(super) async fn cancel(
 /// Go on with a run
 ///
 /// One that was interrupted, or that did not pass, from the step that did not; what passed is not made
+/// again. One that goes on is given what it may do from now on, and its secret inputs where it needs them
 /// again. By whoever started it, with what they may allow, or by an operator with the flags that it has.
 #[utoipa::path(
     post, path = "/v1/runs/{id}/resume", tag = "runs", operation_id = "resume_run",
@@ -121,7 +121,7 @@ pub(super) async fn resume(
 ) -> Result<Response, Problem> {
     let id = run_id(&id)?;
     let how = Resumption {
-        flags: Flags {
+        flags: FlagChange {
             allow_writes: body.allow_writes,
             yes: body.yes,
             stage: body.stage,

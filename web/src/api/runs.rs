@@ -7,9 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdpoint_engine::engine::RunQuery;
 use holdpoint_engine::identity::Principal;
-use holdpoint_engine::run::{
-    Flags, Inputs, NewOrigin, NewRun, Receipt, Run, RunError, RunId, RunStatus,
-};
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, RunStatus};
 use http::header::{ETAG, IF_NONE_MATCH, LINK, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
@@ -330,7 +328,7 @@ fn tag(state: &AppState, run: &Run) -> String {
 }
 
 fn shown(state: &AppState, run: &Run) -> wire::Run {
-    let receipt = Receipt::of(run, state.engine.now());
+    let receipt = state.engine.receipt(run);
     wire::Run::new(run, &receipt, state.engine.is_run_carried_on(run.id))
 }
 

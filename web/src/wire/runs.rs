@@ -48,19 +48,19 @@ pub struct NewRun {
     pub input: Option<Json>,
 }
 
-/// How a run is gone on with. What is left out is not allowed any more.
+/// How a run is gone on with. What is left out stays as it is.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunResumption {
     /// Whether idempotent writes may be made from now on.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub allow_writes: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_writes: Option<bool>,
     /// Whether destructive steps may be made from now on.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub yes: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yes: Option<bool>,
     /// Whether what is not allowed is put before people.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub stage: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<bool>,
     /// The secret inputs, by name, as texts; they are stored nowhere, so that they are given again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, String>,

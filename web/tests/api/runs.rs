@@ -34,6 +34,12 @@ async fn a_staged_run_goes_on_by_itself_once_people_have_decided() {
         (&json!(true), &json!("pay-back"))
     );
     assert_eq!(run["caller"]["name"], "service");
+    let at = format!("/v1/runs/{}", run["id"].as_str().expect("an id"));
+    let resumed = world
+        .post("service", &format!("{at}/resume"), &json!({}))
+        .await;
+    let flags = &resumed.json()["flags"];
+    assert_eq!(*flags, run["flags"], "what is left out stays as it is");
     let steps = &run["receipt"]["steps"];
     assert_eq!(
         (&steps[0]["outcome"], &steps[0]["binds"]),
@@ -46,7 +52,6 @@ async fn a_staged_run_goes_on_by_itself_once_people_have_decided() {
     let voted = world.post("approver", &votes, &yes).await;
     assert_eq!(voted.status, 200);
     let run = world.run_until(run, "passed").await;
-    let at = format!("/v1/runs/{}", run["id"].as_str().expect("an id"));
     let receipt = world.get("owner", &format!("{at}/receipt")).await.json();
     assert_eq!(
         (&receipt["passed"], &receipt["totals"]["passed"]),

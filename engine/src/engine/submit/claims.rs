@@ -22,7 +22,9 @@ pub(super) struct Keys {
     pub(super) request: Option<Vec<u8>>,
     fingerprint: Option<Digest>,
     /// `ik/` and a digest over tool and key; none where the key is made from the action id.
-    intent: Option<Vec<u8>>,
+    pub(super) intent: Option<Vec<u8>>,
+    /// Whether the key of the intent is taken from an action that is over.
+    pub(super) taken_over: bool,
     args: Digest,
     asked: Asked,
 }
@@ -59,6 +61,7 @@ impl Keys {
             request: request.map(|request| claim_key("rk/", &by.id, &request.key)),
             fingerprint: request.map(|request| request.fingerprint),
             intent: intent.map(|key| claim_key("ik/", &draft.tool.name, &key)),
+            taken_over: false,
             // When it is to happen is part of what is asked for.
             args: match draft.not_before {
                 None => draft.canonical.digest(),
@@ -104,6 +107,12 @@ impl Keys {
         }
         let intent = self.intent.as_ref().map(|key| claim(key, self.args, id));
         self.request_claim(id).into_iter().chain(intent).collect()
+    }
+
+    /// What is given back in the same write.
+    pub(super) fn releases(&self) -> Vec<Vec<u8>> {
+        let intent = self.intent.iter().filter(|_| self.taken_over);
+        intent.cloned().collect()
     }
 
     /// The claim of the request key.

@@ -88,6 +88,11 @@ impl<'t> Draft<'t> {
         })
     }
 
+    /// Whether it is a step of a run.
+    pub(super) fn is_step(&self) -> bool {
+        self.step.is_some()
+    }
+
     /// Runs `make` on what is known of the call so far.
     fn with<T>(&self, key: Option<&str>, make: impl FnOnce(&Context<'_>) -> T) -> T {
         let state = self

@@ -7,6 +7,7 @@
 mod bounds;
 pub(super) mod claims;
 mod draft;
+mod take_over;
 
 use serde_json::Value;
 
@@ -73,7 +74,9 @@ impl Engine {
             .as_ref()
             .map(|key| self.begin(key).ok_or(SubmitError::InProgress))
             .transpose()?;
-        if let Some(used) = self.used(&keys)? {
+        if let Some(used) = self.used(&keys)?
+            && !self.is_free_for(by, &draft, &used)?
+        {
             return self.replay(by, &keys, used).await;
         }
         if let Some(refused) = draft.refusal(by) {
@@ -96,7 +99,8 @@ impl Engine {
             return Ok(self.answer(&draft, &request).await);
         }
         // With the state, where the key is made from it.
-        let keys = Keys::of(by, &draft);
+        let mut keys = Keys::of(by, &draft);
+        let _taken = self.take_over(by, &draft, &mut keys)?;
         let at = store.time.now();
         let requirement =
             (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
@@ -116,6 +120,7 @@ impl Engine {
             command,
             actor: by.id.clone(),
             claims: keys.claims(draft.id),
+            releases: keys.releases(),
             at,
         };
         match store.commit(request).await {
@@ -148,6 +153,7 @@ impl Engine {
             },
             actor: by.id.clone(),
             claims: keys.request_claim(draft.id).into_iter().collect(),
+            releases: Vec::new(),
             at,
         };
         match self.inner.store.commit(request).await {

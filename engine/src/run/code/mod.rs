@@ -209,7 +209,6 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
 /// The program does not have the code: the run stays open, unless somebody calls it off.
 async fn without(driver: &Driver, name: &str, version: u32) -> Result<(), Halt> {
     if driver.run().cancel.is_some() {
-        driver.call_off_steps().await?;
         return Err(Halt::CalledOff);
     }
     tracing::error!(
@@ -279,7 +278,7 @@ async fn continue_as_new(driver: &Driver, name: &str, input: Value) -> Result<()
         Err(error) => return fail(error.to_string()).await,
     };
     let next = driver.runs.continue_as(&driver.live, start).await?;
-    engine.drive(next, Arc::default());
+    engine.drive(next);
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 use holdpoint_engine::action::Action;
 use holdpoint_engine::engine::Engine;
 use holdpoint_engine::identity::Principal;
-use holdpoint_engine::run::Receipt;
 
 use crate::display::Shown;
 use crate::pages::view::{Row, StatusView, run_status, step_outcome, value_row};
@@ -43,7 +42,7 @@ impl OfRun {
         let place = run.steps.iter().position(|step| step.path == said.path)?;
         let step = run.steps.get(place)?;
         let made = step.made()?;
-        let receipt = Receipt::of(&run, engine.now());
+        let receipt = engine.receipt(&run);
         let left_out = place.saturating_sub(EARLIER_MAX);
         let earlier = receipt.steps.iter().zip(&run.steps).take(place);
         let earlier = earlier.skip(left_out).map(|(receipt, step)| {

@@ -70,12 +70,14 @@ pub(in crate::pages) async fn resume(
     let id = read_id(&id)?;
     let person = visit.person()?;
     visit.check_token(form.one("token"))?;
+    let flags = Flags {
+        allow_writes: form.is_on("allow_writes"),
+        yes: form.is_on("yes"),
+        stage: form.is_on("stage"),
+    };
     let how = Resumption {
-        flags: Flags {
-            allow_writes: form.is_on("allow_writes"),
-            yes: form.is_on("yes"),
-            stage: form.is_on("stage"),
-        },
+        // A box without its mark is sent as nothing.
+        flags: flags.into(),
         secrets: form.secrets(),
     };
     let answer = visit.state.engine.resume_run(person, id, how).await;

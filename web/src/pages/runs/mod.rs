@@ -11,7 +11,7 @@ mod view;
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use holdpoint_engine::run::{Receipt, Run, RunError, RunId};
+use holdpoint_engine::run::{Run, RunError, RunId};
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
@@ -88,7 +88,8 @@ fn show(visit: &Visit, run: &Run, form: FormState) -> Result<Response, PageError
         is_carried_on,
         history: &history,
         names: &names,
-        standing: Standing::new(run, person, is_carried_on),
+        standing: Standing::new(run, person, is_carried_on, engine.secrets_needed(run)),
+        receipt: engine.receipt(run),
         now: visit.now(),
     };
     let mut response = page(visit, &RunPage::new(shell, form, source))?;
@@ -101,7 +102,7 @@ pub(super) async fn receipt(visit: Visit, Path(id): Path<String>) -> Result<Resp
     let id = read_id(&id)?;
     let engine = &visit.state.engine;
     let run = engine.run(visit.person()?, id)?;
-    let receipt = Receipt::of(&run, visit.now());
+    let receipt = engine.receipt(&run);
     let whole = wire::Run::new(&run, &receipt, engine.is_run_carried_on(id)).receipt;
     // Strings, numbers and JSON that was read before always serialise.
     let text = serde_json::to_string_pretty(&whole).unwrap_or_default() + "\n";

@@ -19,6 +19,8 @@ pub(super) struct FlagView {
 pub(super) struct Standing {
     pub(super) may_cancel: bool,
     pub(super) may_resume: bool,
+    /// Whether it goes on by itself once it is given its secrets.
+    pub(super) lacks_secret: bool,
     /// The flags to choose from; empty where only those that it has may be given again.
     pub(super) flags: Vec<FlagView>,
     /// The flags that it has, by name.
@@ -28,19 +30,33 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    pub(super) fn new(run: &Run, person: &Principal, is_carried_on: bool) -> Self {
+    /// `needed` are the secrets that a step under way waits for.
+    pub(super) fn new(
+        run: &Run,
+        person: &Principal,
+        is_carried_on: bool,
+        needed: Vec<String>,
+    ) -> Self {
         let caller = &run.start.caller;
         let is_own = caller.id == person.id || caller.owner.as_ref() == Some(&person.id);
         let is_operator = person.has(Role::Operator);
         let may_start = Authority::of(person).lacks(EffectClass::Read).is_none();
         let chooses = is_own && may_start;
-        let may_resume = can_go_on(run, is_carried_on) && (chooses || (!is_own && is_operator));
+        let lacks_secret = is_carried_on && !needed.is_empty();
+        let may_resume = (lacks_secret || can_go_on(run, is_carried_on))
+            && (chooses || (!is_own && is_operator));
+        let secrets = if lacks_secret {
+            needed
+        } else {
+            run.start.secrets.iter().cloned().collect()
+        };
         let has_flags = may_resume && run.is_skill();
         Self {
             may_cancel: run.ended.is_none()
                 && run.cancel.is_none()
                 && (is_own || is_operator || person.has(Role::Admin)),
             may_resume,
+            lacks_secret,
             flags: if has_flags && chooses {
                 flags(run.flags)
             } else {
@@ -53,10 +69,11 @@ impl Standing {
                 Vec::new()
             },
             secrets: if may_resume {
-                let names = run.start.secrets.iter();
-                names
-                    .map(|name| (name.clone(), Shown::line(name)))
-                    .collect()
+                let shown = |name: String| {
+                    let shown = Shown::line(&name);
+                    (name, shown)
+                };
+                secrets.into_iter().map(shown).collect()
             } else {
                 Vec::new()
             },

@@ -86,6 +86,7 @@ pub(super) struct Source<'a> {
     pub(super) history: &'a [HistoryEntry],
     pub(super) names: &'a Names,
     pub(super) standing: Standing,
+    pub(super) receipt: Receipt,
     pub(super) now: Timestamp,
 }
 
@@ -97,9 +98,9 @@ impl RunPage {
             history,
             names,
             standing,
+            receipt,
             now,
         } = source;
-        let receipt = Receipt::of(run, now);
         let start = &run.start;
         let caller = &start.caller;
         let (kind, file) = match &start.origin {
