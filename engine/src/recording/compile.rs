@@ -1,25 +1,24 @@
 //! From a recording to a skill file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::error::CompileError;
-use super::fill::{Filler, Kept};
+use super::fill::Filler;
 use super::flow::Flow;
 use super::gather::{Call, Recording};
 use super::inputs::Inputs;
-use super::kept::{Kept as Calls, kept, refused};
-use super::naming::{check_name, intent, name};
+use super::kept::{Kept as Calls, kept};
+use super::naming::{check_name, name};
 use super::repeat::repeated;
 use super::secret::Secrets;
-use super::words::{first_sentence, one_line, sentence, title};
+use super::steps::{Step, changing, step};
+use super::words::first_sentence;
 use super::write::write;
-use crate::limits::{
-    QUESTIONS_MAX, SKILL_BYTES_MAX, SKILL_INPUTS_MAX, SKILL_STEPS_MAX, TOOL_NAME_BYTES_MAX,
-};
+use crate::limits::{QUESTIONS_MAX, SKILL_BYTES_MAX, SKILL_INPUTS_MAX, SKILL_STEPS_MAX};
 use crate::skill::Skill;
-use crate::tool::{Annotations, EffectClass, classify_effect};
+use crate::tool::{EffectClass, classify_effect};
 
 /// Which proposals are put into effect. Without that they are open questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,17 +88,6 @@ impl Compiled {
     }
 }
 
-/// A step, ready to be written.
-pub(super) struct Step {
-    pub(super) title: String,
-    pub(super) intent: String,
-    pub(super) tool: String,
-    pub(super) args: Map<String, Value>,
-    pub(super) status: Option<u64>,
-    pub(super) binds: Vec<Kept>,
-    pub(super) effect: EffectClass,
-}
-
 /// Everything that is written.
 pub(super) struct Draft {
     pub(super) name: String,
@@ -137,28 +125,9 @@ pub(super) fn compile_all(
         left_out,
         questions: failed,
     } = kept(recording)?;
-    let mut filler = Filler {
-        secrets: &secrets,
-        flow: Flow::default(),
-        inputs: Inputs::of(recording),
-        kept: HashMap::new(),
-        today: recording.day,
-        apply_dates: apply.dates,
-        questions: Vec::new(),
-        step: 0,
-        line: 0,
-    };
-    let mut filled = Vec::new();
-    for (call, event) in events(&calls) {
-        filler.step = event.step;
-        filler.line = call.line;
-        if event.is_call {
-            check_name(call, &secrets)?;
-            filled.push(filler.args(&call.args)?);
-        } else if let Some(json) = call.answer.as_ref().and_then(|answer| answer.json.as_ref()) {
-            filler.flow.learn(event.step, json, &secrets);
-        }
-    }
+    // What one argument follows, all of its other places follow: they are found once all calls were seen.
+    let (first, _) = fill(recording, &calls, &secrets, apply, HashSet::new())?;
+    let (mut filler, mut filled) = fill(recording, &calls, &secrets, apply, first.followed)?;
     repeated(&mut filler, &mut filled, &secrets, apply.inputs);
     let mut kept_of = std::mem::take(&mut filler.kept);
     let mut census = Census::default();
@@ -217,19 +186,66 @@ pub(super) fn compile_all(
         questions,
         secrets: secret_names,
     };
-    check(&compiled, &draft)?;
+    check(&compiled, &draft, apply)?;
     Ok((compiled, recorded))
 }
 
+/// The arguments of all calls with their holes, where these values are known to be followed.
+fn fill<'a>(
+    recording: &Recording,
+    calls: &[&Call],
+    secrets: &'a Secrets,
+    apply: Apply,
+    followed: HashSet<String>,
+) -> Result<(Filler<'a>, Vec<Map<String, Value>>), CompileError> {
+    let mut filler = Filler {
+        secrets,
+        flow: Flow::of(followed),
+        inputs: Inputs::of(recording),
+        kept: HashMap::new(),
+        today: recording.day,
+        apply_dates: apply.dates,
+        questions: Vec::new(),
+        followed: HashSet::new(),
+        is_write: false,
+        step: 0,
+        line: 0,
+    };
+    let mut filled = Vec::new();
+    for (call, event) in events(calls) {
+        filler.step = event.step;
+        filler.line = call.line;
+        if event.is_call {
+            check_name(call, secrets)?;
+            let effect = classify_effect(&call.tool, call.hints).effect;
+            filler.is_write = effect != EffectClass::Read;
+            filled.push(filler.args(&call.args)?);
+        } else if let Some(answer) = &call.answer {
+            if let Some(json) = &answer.json {
+                filler.flow.learn(event.step, json, secrets);
+            }
+            if let Some(text) = &answer.text {
+                filler.flow.learn_text(event.step, text);
+            }
+        }
+    }
+    Ok((filler, filled))
+}
+
 /// Reads the file again: it must say what was meant, and nothing else.
-fn check(compiled: &Compiled, draft: &Draft) -> Result<(), CompileError> {
+fn check(compiled: &Compiled, draft: &Draft, apply: Apply) -> Result<(), CompileError> {
     for (what, is, most) in [
         ("steps", draft.steps.len(), SKILL_STEPS_MAX),
         ("inputs", draft.inputs.len(), SKILL_INPUTS_MAX),
         ("bytes", compiled.text.len(), SKILL_BYTES_MAX),
     ] {
         if is > most {
-            return Err(CompileError::TooMuch { what, most });
+            let help = if what == "inputs" && apply.inputs {
+                "leave out `--apply inputs`"
+            } else {
+                "record one job at a time"
+            };
+            return Err(CompileError::TooMuch { what, most, help });
         }
     }
     let skill = Skill::parse(&compiled.text)
@@ -278,89 +294,6 @@ fn events<'a>(calls: &[&'a Call]) -> Vec<(&'a Call, Event)> {
         .into_iter()
         .map(|(_, call, event)| (call, event))
         .collect()
-}
-
-fn step(
-    call: &Call,
-    words: Option<&str>,
-    args: Map<String, Value>,
-    binds: Vec<Kept>,
-    filler: &mut Filler<'_>,
-    warnings: &mut Vec<String>,
-) -> Step {
-    let told = classify_effect(&call.tool, call.hints);
-    let by_name = classify_effect(&call.tool, Annotations::default());
-    let number = filler.step;
-    let tool = one_line(&call.tool, TOOL_NAME_BYTES_MAX);
-    if told.review {
-        filler.question(&format!(
-            "nothing says what {tool} does ({}), so it counts as {}. Is that right?",
-            told.reason, told.effect
-        ));
-    } else if told.effect < by_name.effect {
-        warnings.push(format!(
-            "step {number} ({tool}) counts as {} because its server said so; by its name it would be {}",
-            told.effect, by_name.effect
-        ));
-        filler.question(&format!(
-            "{tool} counts as {} because its server said so. Do you trust it?",
-            told.effect
-        ));
-    }
-    let mut status = None;
-    match &call.answer {
-        None => filler.question("its answer was not recorded. Did it take effect?"),
-        Some(answer) => {
-            if let Some(status) = refused(call) {
-                filler.question(&format!(
-                    "it was answered with the status {status}. Is that what the job expects?"
-                ));
-            }
-            let looks = matches!(
-                call.tool.as_str(),
-                "http.get" | "http.head" | "http.options"
-            );
-            if call.tool.starts_with("http.") {
-                status = answer.status.or(looks.then_some(200));
-            }
-        }
-    }
-    for secret in binds.iter().filter(|kept| kept.is_secret) {
-        let name = &secret.name;
-        filler.question(&format!(
-            "it binds {name:?}, which looks like a secret, and what is bound is stored with a run. May it be?"
-        ));
-    }
-    let said = words
-        .or(call.words.as_deref())
-        .and_then(|words| sentence(&filler.secrets.redact(words)));
-    let intent = said.unwrap_or_else(|| intent(&tool, &args));
-    Step {
-        title: title(&intent),
-        intent,
-        tool: call.tool.clone(),
-        args,
-        status,
-        binds,
-        effect: told.effect,
-    }
-}
-
-/// Names the steps that change something.
-fn changing(steps: &[Step]) -> Option<String> {
-    let named: Vec<String> = steps
-        .iter()
-        .enumerate()
-        .filter(|(_, step)| step.effect != EffectClass::Read)
-        .map(|(index, step)| format!("{} ({}, {})", index + 1, step.tool, step.effect))
-        .collect();
-    let word = if named.len() == 1 { "step" } else { "steps" };
-    (!named.is_empty()).then(|| {
-        format!(
-            "{word} {} would change something; a run withholds that without --allow-writes or --yes",
-            named.join(", ")
-        )
-    })
 }
 
 /// Where the skill comes from.

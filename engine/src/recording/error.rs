@@ -34,12 +34,14 @@ pub enum CompileError {
     #[error("the recording has more than {0} different secrets; record less at once")]
     TooManySecrets(usize),
     /// A skill file cannot hold it.
-    #[error("it is too much for one skill file ({what}, at most {most}); record one job at a time")]
+    #[error("it is too much for one skill file ({what}, at most {most}); {help}")]
     TooMuch {
         /// What there is too much of.
         what: &'static str,
         /// How much fits.
         most: usize,
+        /// What to do.
+        help: &'static str,
     },
     /// What was written is not read back as it was meant. A fault of this program.
     #[error("the skill file that was made is not read back: {0}")]

@@ -1,6 +1,6 @@
 //! The arguments of one step, with holes where values come from elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use chrono::NaiveDate;
@@ -8,11 +8,14 @@ use serde_json::{Map, Value};
 
 use super::dates;
 use super::error::CompileError;
-use super::flow::{Flow, Source};
+use super::flow::{Flow, Found, How, Source, id, id_of_text};
 use super::inputs::{Inputs, hole};
 use super::secret::{Place, Secrets, holds, is_secret_key};
 use super::words::{one_line, sorted};
 use crate::limits::SKILL_CHECKS_MAX;
+
+/// How much of a path a question shows, in characters.
+const PATH_CHARS_MAX: usize = 120;
 
 /// A value that a step keeps for later ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,10 @@ pub(super) struct Filler<'a> {
     pub(super) today: Option<NaiveDate>,
     pub(super) apply_dates: bool,
     pub(super) questions: Vec<String>,
+    /// What some argument follows, as [`Flow`] compares it.
+    pub(super) followed: HashSet<String>,
+    /// Whether the step that is made changes something.
+    pub(super) is_write: bool,
     /// The step that is made, from 1, and the line of its call.
     pub(super) step: usize,
     pub(super) line: usize,
@@ -83,9 +90,7 @@ impl Filler<'_> {
     }
 
     fn value(&mut self, value: &Value, key: &str, place: &Place) -> Result<Value, CompileError> {
-        if let Some(source) = self.flow.value(value, key).cloned()
-            && let Some(hole) = self.bound(source, holds(value, place))
-        {
+        if let Some(hole) = self.following(value, key, place) {
             return Ok(Value::String(hole));
         }
         Ok(match value {
@@ -105,11 +110,68 @@ impl Filler<'_> {
                     .or_else(|| self.secrets.number(&digits));
                 match secret.map(str::to_owned) {
                     Some(name) => Value::String(self.inputs.secret(value, &name)),
-                    None => value.clone(),
+                    None => {
+                        self.doubts(value, &digits, key);
+                        value.clone()
+                    }
                 }
             }
             Value::Null | Value::Bool(_) => value.clone(),
         })
+    }
+
+    /// The hole of a whole value that an earlier step answered, and questions about it.
+    fn following(&mut self, value: &Value, key: &str, place: &Place) -> Option<String> {
+        let Found { source, how } = self.flow.value(value, key)?;
+        let is_secret = holds(value, place);
+        if how == How::Stays {
+            // A secret is asked for at each run instead.
+            if !is_secret {
+                self.ask(
+                    key,
+                    &source,
+                    "may be equal by chance, so it stays. Should it follow?",
+                );
+            }
+            return None;
+        }
+        let hole = self.bound(source.clone(), is_secret)?;
+        self.followed.extend(id(value));
+        if how == How::AskedOfWrites && self.is_write {
+            self.ask(key, &source, "is what it follows. Is it the same thing?");
+        }
+        Some(hole)
+    }
+
+    /// Asks whether an argument is the value at a path.
+    fn ask(&mut self, key: &str, source: &Source, what: &str) {
+        let key = one_line(&self.secrets.redact(key), 40);
+        let (step, path) = (source.step, one_line(&source.path, PATH_CHARS_MAX));
+        self.question(&format!(
+            "\"{key}\" equals a value of an earlier answer: {path} of step {step} {what}"
+        ));
+    }
+
+    /// Asks about a value that stands in an answer from where it cannot be taken.
+    fn doubts(&mut self, value: &Value, text: &str, key: &str) {
+        let what = if self.flow.other_type(value, key).is_some() {
+            let (is, of) = if value.is_string() {
+                ("text", "a number")
+            } else {
+                ("a number", "text")
+            };
+            format!(
+                "is {is} that equals {of} of an earlier answer, so it was left as it is. Should it follow?"
+            )
+        } else if let Some(step) = self.flow.loose(text) {
+            format!(
+                "has what stands in the answer of step {step} too, where no path leads to it. Should it follow? Then bind it there with NAME = body match /RE/"
+            )
+        } else {
+            return;
+        };
+        let key = one_line(&self.secrets.redact(key), 40);
+        self.question(&format!("\"{key}\" {what}"));
     }
 
     /// The hole of a value that an earlier step answered; none where that step keeps too much already.
@@ -121,6 +183,10 @@ impl Filler<'_> {
         }
         // One assertion is that of the status.
         if kept.len() + 1 >= SKILL_CHECKS_MAX {
+            let step = source.step;
+            self.question(&format!(
+                "it has more values of the answer of step {step} than a step can bind. Should they follow?"
+            ));
             return None;
         }
         let name = self.inputs.name(&source.key);
@@ -148,12 +214,22 @@ impl Filler<'_> {
                 None => self.inputs.value(&whole(), key),
             };
         }
+        if spans.is_empty() && self.flow.other_type(&whole(), key).is_some() {
+            self.doubts(&whole(), text, key);
+            return text.to_owned();
+        }
         let mut parts = Vec::new();
         for span in spans {
             let secret = &text[span.at.clone()];
-            let source = self.flow.text(secret).cloned();
+            let found = self.flow.value(&Value::from(secret), key);
+            let source = found
+                .filter(|found| found.how != How::Stays)
+                .map(|found| found.source);
             let hole = match source.and_then(|source| self.bound(source, true)) {
-                Some(hole) => hole,
+                Some(hole) => {
+                    self.followed.insert(id_of_text(secret));
+                    hole
+                }
                 None => {
                     let value = Value::String(secret.to_owned());
                     let hole = self.inputs.secret(&value, &span.name);
@@ -173,7 +249,10 @@ impl Filler<'_> {
                 is_text: true,
             });
         }
-        self.flowing(text, &mut parts, is_beside_brace);
+        self.flowing(text, key, &mut parts, is_beside_brace);
+        if parts.is_empty() {
+            self.doubts(&whole(), text, key);
+        }
         self.days(text, key, &mut parts);
         parts.sort_by_key(|part| part.at.start);
         if let [part] = parts.as_slice()
@@ -202,20 +281,30 @@ impl Filler<'_> {
     fn flowing(
         &mut self,
         text: &str,
+        key: &str,
         parts: &mut Vec<Part>,
         is_beside_brace: impl Fn(&Range<usize>) -> bool,
     ) {
-        let found: Vec<(Range<usize>, Source)> = self
-            .flow
-            .parts(text)
+        let found = self.flow.parts(text);
+        let found: Vec<_> = found
             .into_iter()
             .filter(|(at, _)| !is_beside_brace(at) && is_free(at, parts))
-            .map(|(at, source)| (at, source.clone()))
             .collect();
-        for (at, source) in found {
+        let mut asked: Option<Source> = None;
+        for (at, Found { source, how }) in found {
+            let is_whole = at == (0..text.len());
+            if how == How::Stays {
+                if !is_whole {
+                    asked.get_or_insert(source);
+                }
+                continue;
+            }
             let is_text = source.kind == "string";
             // A number alone stays the text that it is, and needs no bind.
-            let hole = if is_text || at != (0..text.len()) {
+            let hole = if is_text || !is_whole {
+                if how == How::AskedOfWrites && self.is_write {
+                    asked.get_or_insert_with(|| source.clone());
+                }
                 self.bound(source, false)
             } else {
                 Some(String::new())
@@ -223,8 +312,27 @@ impl Filler<'_> {
             let Some(hole) = hole else {
                 continue;
             };
+            let part = &text[at.clone()];
+            let id = if is_text {
+                id_of_text(part)
+            } else {
+                part.to_owned()
+            };
+            self.followed.insert(id);
             parts.push(Part { at, hole, is_text });
         }
+        if let Some(source) = asked {
+            self.asked_inside(key, &source);
+        }
+    }
+
+    /// Asks about a value that other arguments follow, and that stands in a longer text too.
+    fn asked_inside(&mut self, key: &str, source: &Source) {
+        let key = one_line(&self.secrets.redact(key), 40);
+        let (step, path) = (source.step, one_line(&source.path, PATH_CHARS_MAX));
+        self.question(&format!(
+            "\"{key}\" has a word that equals {path} of step {step}, which other arguments follow. Should it follow too?"
+        ));
     }
 
     /// Holes for days, or questions about them.

@@ -1,31 +1,27 @@
 //! Which values came out of earlier answers, so that a replay takes them from there again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use serde_json::Value;
 
+use super::agree::agreement;
+use super::learn::Learning;
 use super::secret::Secrets;
-use super::words::{is_hidden, sorted};
+use super::telling::{
+    borders, is_code, is_distinctive, is_fair, is_part_of_number, is_plain, says,
+};
 use crate::canon::CanonicalJson;
 use crate::limits::{RECORDED_VALUES_MAX, SEARCHED_TEXT_BYTES_MAX};
 
-/// The most leaves of an object or array that is compared as a whole.
-const LEAVES_MAX: usize = 200;
-
 /// The longest value that is looked for inside of other text, in bytes; ids are shorter.
-const INSIDE_BYTES_MAX: usize = 128;
+pub(super) const INSIDE_BYTES_MAX: usize = 128;
 
-/// The shortest one, in bytes.
-const INSIDE_BYTES_MIN: usize = 6;
+/// The most places of one value that are compared; the newest are.
+const SOURCES_MAX: usize = 16;
 
-/// Words that mean the same everywhere, so that finding them twice says nothing.
-const COMMON: [&str; 34] = [
-    "true", "false", "null", "none", "yes", "no", "on", "off", "ok", "error", "success", "failed",
-    "pending", "active", "open", "closed", "done", "new", "all", "any", "get", "post", "put",
-    "delete", "asc", "desc", "json", "text", "string", "user", "default", "main", "main.rs",
-    "utf-8",
-];
+/// How much of all texts is compared, in candidates: some hundred times what long sessions need.
+const SEARCHES_MAX: usize = 1 << 26;
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,61 +32,165 @@ pub(super) struct Source {
     pub(super) path: String,
     /// The last key of the path.
     pub(super) key: String,
+    /// The key above that one.
+    pub(super) above: String,
+    /// How deep it stands.
+    pub(super) depth: usize,
     /// What an assertion says of it: `string`, `number`, `array` or `set`.
     pub(super) kind: &'static str,
 }
 
-/// The values of all answers so far; of equal ones the newest counts.
+impl Source {
+    /// Whether it is one of a list, of which the next run may have another first.
+    fn is_listed(&self) -> bool {
+        let is_index = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        self.path.split('.').any(is_index)
+    }
+}
+
+/// Whether an argument follows an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// It does.
+    Follows,
+    /// It does, and a write that does is asked about.
+    AskedOfWrites,
+    /// It may be equal by chance: it stays, and is asked about.
+    Stays,
+}
+
+/// A value of an answer in an argument.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) source: Source,
+    pub(super) how: How,
+}
+
+/// The values of all answers so far.
 #[derive(Default)]
 pub(super) struct Flow {
-    values: HashMap<String, Source>,
+    values: HashMap<String, Vec<Source>>,
+    /// Words of answers that no path leads to, with their steps.
+    loose: HashMap<String, usize>,
+    /// What values that may stand inside of text look like.
+    prints: HashSet<u64>,
+    /// The values that some argument follows; every other place of them counts as well.
+    followed: HashSet<String>,
     seen: usize,
+    searched: usize,
     /// Not all values were looked at.
     pub(super) is_full: bool,
 }
 
-/// The values of one answer; of equal ones the one with the shortest path counts.
-struct Learning<'a> {
-    step: usize,
-    secrets: &'a Secrets,
-    found: HashMap<String, (usize, Source)>,
-    room: usize,
-}
-
 impl Flow {
+    /// One that knows which values are followed.
+    pub(super) fn of(followed: HashSet<String>) -> Self {
+        Self {
+            followed,
+            ..Self::default()
+        }
+    }
+
     /// Takes the values of the answer of a step.
     pub(super) fn learn(&mut self, step: usize, answer: &Value, secrets: &Secrets) {
-        let mut learning = Learning {
-            step,
-            secrets,
-            found: HashMap::new(),
-            room: RECORDED_VALUES_MAX - self.seen,
-        };
-        let room = learning.room;
-        learning.value(answer, "json", "", 0);
-        self.seen += room - learning.room;
-        self.is_full |= learning.room == 0;
-        self.values.extend(
-            learning
-                .found
-                .into_iter()
-                .map(|(value, (_, source))| (value, source)),
-        );
+        let room = RECORDED_VALUES_MAX - self.seen;
+        let learned = Learning::of(step, answer, secrets, room);
+        self.seen += learned.looked_at;
+        self.is_full |= self.seen == RECORDED_VALUES_MAX;
+        for (value, mut sources) in learned.found {
+            let text = value.strip_prefix('"').unwrap_or(&value);
+            if text.len() <= INSIDE_BYTES_MAX {
+                self.prints.insert(print(text));
+            }
+            let known = self.values.entry(value).or_default();
+            sources.append(known);
+            sources.truncate(SOURCES_MAX);
+            *known = sources;
+        }
+        for text in learned.loose {
+            self.learn_text(step, &text);
+        }
+    }
+
+    /// Takes the words of an answer of which no path leads to a value.
+    pub(super) fn learn_text(&mut self, step: usize, text: &str) {
+        for word in text.split(|c: char| !is_code_char(c)) {
+            if !is_code(word) {
+                continue;
+            }
+            if self.seen == RECORDED_VALUES_MAX {
+                self.is_full = true;
+                return;
+            }
+            self.seen += 1;
+            self.loose.insert(word.to_owned(), step);
+        }
     }
 
     /// Where an argument came from, if it came from an answer.
-    pub(super) fn value(&self, value: &Value, key: &str) -> Option<&Source> {
-        let source = self.values.get(&id(value)?)?;
-        is_telling(value, key, &source.key).then_some(source)
+    pub(super) fn value(&self, value: &Value, key: &str) -> Option<Found> {
+        let id = id(value)?;
+        let (source, agrees) = self.best(&id, key)?;
+        let is_plain = matches!(value, Value::String(text) if is_plain(text));
+        let how = if !says(value, agrees) {
+            if !self.followed.contains(&id) {
+                return None;
+            }
+            How::Stays
+        } else if !agrees && is_plain {
+            How::Stays
+        } else if !agrees || (is_plain && source.is_listed()) {
+            How::AskedOfWrites
+        } else {
+            How::Follows
+        };
+        Some(Found {
+            source: source.clone(),
+            how,
+        })
     }
 
-    /// Where exactly this text came from, whatever it is.
-    pub(super) fn text(&self, text: &str) -> Option<&Source> {
-        self.values.get(&id_of_text(text))
+    /// Where a number came from that the argument has as text, or text that it has as a number.
+    pub(super) fn other_type(&self, value: &Value, key: &str) -> Option<&Source> {
+        let (id, other) = match value {
+            Value::String(text) => {
+                let number: serde_json::Number = serde_json::from_str(text).ok()?;
+                (text.clone(), Value::Number(number))
+            }
+            Value::Number(number) => {
+                let text = number.to_string();
+                (id_of_text(&text), Value::Number(number.clone()))
+            }
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+        };
+        let (source, agrees) = self.best(&id, key)?;
+        (says(&other, agrees) || self.followed.contains(&id)).then_some(source)
+    }
+
+    /// The step of whose answer this is a word, where no path leads to it.
+    pub(super) fn loose(&self, text: &str) -> Option<usize> {
+        if self.loose.is_empty() || text.len() > SEARCHED_TEXT_BYTES_MAX {
+            return None;
+        }
+        text.split(|c: char| !is_code_char(c))
+            .find_map(|word| self.loose.get(word).copied())
+    }
+
+    /// Of equal values the ones whose keys agree count first, then the newest, then the plainest.
+    fn best(&self, id: &str, key: &str) -> Option<(&Source, bool)> {
+        self.values
+            .get(id)?
+            .iter()
+            .map(|source| (source, agreement(key, source)))
+            .max_by_key(|(source, agreement)| {
+                let depth = usize::MAX - source.depth;
+                (*agreement > 0, source.step, *agreement, depth)
+            })
+            .map(|(source, agreement)| (source, agreement > 0))
     }
 
     /// The parts of a longer text that came from answers, apart from one another and in order.
-    pub(super) fn parts(&self, text: &str) -> Vec<(Range<usize>, &Source)> {
+    pub(super) fn parts(&mut self, text: &str) -> Vec<(Range<usize>, Found)> {
         let mut parts = Vec::new();
         if text.len() > SEARCHED_TEXT_BYTES_MAX || self.values.is_empty() {
             return parts;
@@ -102,10 +202,15 @@ impl Flow {
                 continue;
             }
             let near = borders[index..].partition_point(|end| end - start <= INSIDE_BYTES_MAX);
+            self.searched += near;
+            if self.searched > SEARCHES_MAX {
+                self.is_full = true;
+                return parts;
+            }
             let ends = &borders[index..index + near];
             let found = ends.iter().rev().find_map(|&end| {
-                let source = self.part(text.get(start..end)?)?;
-                Some((start..end, source))
+                let found = self.part(text, start..end)?;
+                Some((start..end, found))
             });
             if let Some(found) = found {
                 from = found.0.end;
@@ -115,74 +220,50 @@ impl Flow {
         parts
     }
 
-    fn part(&self, text: &str) -> Option<&Source> {
-        if !is_distinctive(text) {
+    fn part(&self, text: &str, at: Range<usize>) -> Option<Found> {
+        let part = text.get(at.clone())?;
+        if !self.prints.contains(&print(part)) || is_part_of_number(text, &at) {
             return None;
         }
-        self.text(text).or_else(|| {
-            self.values
-                .get(text)
-                .filter(|source| source.kind == "number")
+        // What stands before it may name it: `/orders/…`, `order=…`.
+        let before = text[..at.start].trim_end_matches(|c: char| !c.is_alphanumeric());
+        let named = before
+            .rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+            .map_or(before, |end| &before[end..]);
+        let named = named.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let (id, (source, _)) = [id_of_text(part), part.to_owned()]
+            .into_iter()
+            .find_map(|id| self.best(&id, named).map(|best| (id.clone(), best)))
+            .filter(|(_, (source, _))| matches!(source.kind, "string" | "number"))?;
+        let is_followed = || self.followed.contains(&id);
+        let how = if is_distinctive(part) {
+            How::Follows
+        } else if is_fair(part) && is_followed() {
+            How::AskedOfWrites
+        } else if part.len() >= 2 && is_followed() {
+            How::Stays
+        } else {
+            return None;
+        };
+        Some(Found {
+            source: source.clone(),
+            how,
         })
     }
 }
 
-impl Learning<'_> {
-    /// Takes a value and all inside of it; answers how many leaves it has.
-    fn value(&mut self, value: &Value, path: &str, key: &str, depth: usize) -> usize {
-        if self.room == 0 {
-            return LEAVES_MAX + 1;
-        }
-        self.room -= 1;
-        let leaves = match value {
-            Value::Object(members) => sorted(members)
-                .into_iter()
-                .map(|(key, inner)| match step_into(path, key) {
-                    Some(path) if !self.secrets.is_in(key) => {
-                        self.value(inner, &path, key, depth + 1)
-                    }
-                    Some(_) | None => LEAVES_MAX + 1,
-                })
-                .fold(0, usize::saturating_add),
-            Value::Array(items) => items
-                .iter()
-                .enumerate()
-                .map(|(index, inner)| self.value(inner, &format!("{path}.{index}"), key, depth + 1))
-                .fold(0, usize::saturating_add),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
-        };
-        if depth > 0 && leaves <= LEAVES_MAX {
-            self.take(value, path, key, depth);
-        }
-        leaves
-    }
-
-    fn take(&mut self, value: &Value, path: &str, key: &str, depth: usize) {
-        let Some(id) = id(value) else {
-            return;
-        };
-        let known = self.found.get(&id);
-        if known.is_some_and(|(other, _)| *other <= depth) {
-            return;
-        }
-        let kind = match value {
-            Value::String(_) => "string",
-            Value::Number(_) => "number",
-            Value::Array(_) => "array",
-            Value::Null | Value::Bool(_) | Value::Object(_) => "set",
-        };
-        let source = Source {
-            step: self.step,
-            path: path.to_owned(),
-            key: key.to_owned(),
-            kind,
-        };
-        self.found.insert(id, (depth, source));
-    }
+/// Enough of a text to tell it from most others: its length, its first and its last bytes.
+fn print(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let (first, last) = (bytes.iter().take(3), bytes.iter().rev().take(3));
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    first
+        .chain(last)
+        .fold(length, |print, byte| print << 8 | u64::from(*byte))
 }
 
 /// What equal values share; none for values that are never compared.
-fn id(value: &Value) -> Option<String> {
+pub(super) fn id(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Bool(_) => None,
         Value::String(text) => Some(id_of_text(text)),
@@ -194,79 +275,10 @@ fn id(value: &Value) -> Option<String> {
     }
 }
 
-fn id_of_text(text: &str) -> String {
+pub(super) fn id_of_text(text: &str) -> String {
     format!("\"{text}")
 }
 
-/// The path of a member; none where its key has something that a path should not show.
-fn step_into(path: &str, key: &str) -> Option<String> {
-    let is_plain = |key: &str| {
-        key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && key
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    if is_plain(key) {
-        return Some(format!("{path}.{key}"));
-    }
-    let is_odd = |c: char| is_hidden(c) || "\"\\{}[]`<".contains(c);
-    if key.is_empty() || key.len() > 100 || key.trim() != key || key.contains(is_odd) {
-        return None;
-    }
-    Some(format!("{path}[\"{key}\"]"))
-}
-
-/// Whether it says something that an argument equals a value of an answer.
-fn is_telling(value: &Value, key: &str, source_key: &str) -> bool {
-    let keys_agree = || {
-        let (key, source) = (fold(key), fold(source_key));
-        !source.is_empty() && (key.ends_with(&source) || source.ends_with(&key)) && !key.is_empty()
-    };
-    match value {
-        Value::Null | Value::Bool(_) => false,
-        Value::String(text) => {
-            let length = text.chars().count();
-            let common = COMMON.contains(&text.to_ascii_lowercase().as_str());
-            length >= 2 && !common && (length >= 4 || keys_agree())
-        }
-        Value::Number(number) => {
-            let text = number.to_string();
-            let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            let round = text.trim_end_matches('0').len() <= 1;
-            (digits >= 4 && !round) || (digits >= 2 && keys_agree())
-        }
-        Value::Array(_) | Value::Object(_) => CanonicalJson::of(value).as_str().len() >= 8,
-    }
-}
-
-/// A key as it is compared: letters and digits, in lower case.
-fn fold(key: &str) -> String {
-    key.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
-}
-
-/// Whether a text is unlikely to stand somewhere by chance.
-fn is_distinctive(text: &str) -> bool {
-    let has = |set: &str| text.contains(|c: char| set.contains(c));
-    (INSIDE_BYTES_MIN..=INSIDE_BYTES_MAX).contains(&text.len())
-        && !text.contains(char::is_whitespace)
-        && !super::dates::is_date(text)
-        && (has("0123456789@") || (text.len() >= 12 && has("-_./:")))
-}
-
-/// Places between words, and both ends.
-fn borders(text: &str) -> Vec<usize> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut borders = Vec::new();
-    let mut before = false;
-    for (at, c) in text.char_indices() {
-        if !(before && is_word(c)) {
-            borders.push(at);
-        }
-        before = is_word(c);
-    }
-    borders.push(text.len());
-    borders
+fn is_code_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }

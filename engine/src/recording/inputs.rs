@@ -1,6 +1,6 @@
 //! What the skill asks for: its inputs, and the names of everything that a hole can name.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -11,11 +11,14 @@ use super::words::identifier;
 #[derive(Default)]
 pub(super) struct Inputs {
     taken: HashSet<String>,
+    /// The number that the next name like this one gets.
+    next: HashMap<String, usize>,
     /// What is declared, in the order of the names.
     declared: BTreeMap<String, Value>,
     /// The names of secrets, by their values. Never shown.
     secrets: BTreeMap<String, String>,
-    texts: BTreeMap<String, String>,
+    /// The names of other values, by the values and the keys that they stand under.
+    texts: BTreeMap<(String, String), String>,
 }
 
 impl Inputs {
@@ -54,10 +57,10 @@ impl Inputs {
         // `today` is a day, whatever a file binds.
         let is_day = wish == "today";
         let mut name = wish.clone();
-        let mut number = 2;
+        let number = self.next.entry(wish.clone()).or_insert(2);
         while is_day && name == wish || self.taken.contains(&name) {
             name = format!("{wish}_{number}");
-            number += 1;
+            *number += 1;
         }
         self.taken.insert(name.clone());
         name
@@ -81,7 +84,7 @@ impl Inputs {
 
     /// The hole of a value that is given where nobody says otherwise.
     pub(super) fn value(&mut self, value: &Value, wish: &str) -> String {
-        let key = value.to_string();
+        let key = (value.to_string(), wish.to_owned());
         if let Some(name) = self.texts.get(&key) {
             return hole(name);
         }
@@ -103,9 +106,10 @@ impl Inputs {
 
     /// What each hole of an input stood for: the self check fills the skill with it.
     pub(super) fn recorded(&self) -> BTreeMap<String, Value> {
+        let texts = self.texts.iter().map(|((value, _), name)| (value, name));
         self.secrets
             .iter()
-            .chain(&self.texts)
+            .chain(texts)
             .filter_map(|(value, name)| {
                 let value = serde_json::from_str(value).ok()?;
                 Some((name.clone(), value))

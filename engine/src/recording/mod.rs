@@ -8,7 +8,8 @@
 //!   format (`trace`, `claude_code`, `codex`, `open_claw`), all of which fill one `gather` ·
 //!   `answer`: what came back, without its wrappers
 //! * `compile`: from calls to steps · `kept`: which calls are steps · `flow`: which arguments came
-//!   out of earlier answers · `secret`: what must not be written · `fill`: an argument with its holes ·
+//!   out of earlier answers (`learn`: the values of answers, `agree`: names that mean the same, `telling`: what is
+//!   equal by chance) · `steps`: the steps · `secret`: what must not be written · `fill`: an argument with its holes ·
 //!   `inputs`, `dates`, `repeat`: what a person may want to vary · `naming`, `words`: text from the recording in one harmless
 //!   line · `write`: the file
 //!
@@ -18,6 +19,7 @@
 //!
 //! Pure: text goes in, text comes out. No file, no clock, no randomness.
 
+mod agree;
 mod answer;
 mod claude_code;
 mod codex;
@@ -29,12 +31,15 @@ mod flow;
 mod gather;
 mod inputs;
 mod kept;
+mod learn;
 mod naming;
 mod open_claw;
 mod reader;
 mod recognise;
 mod repeat;
 mod secret;
+mod steps;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::compile::{Draft, Step};
+use super::compile::Draft;
+use super::steps::Step;
 use super::words::json_line;
 
 /// Writes it. Everything in the draft is one harmless line already, or is written as JSON.

@@ -229,7 +229,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
 }
 
 /// The words of a key in lower case: `clientSecret`, `client-secret` and `CLIENT_SECRET` alike.
-fn words(key: &str) -> Vec<String> {
+pub(in crate::recording) fn words(key: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut before = ' ';

@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+pub(super) use self::keys::words;
 pub(super) use self::place::Place;
 use super::error::CompileError;
 use super::gather::Recording;

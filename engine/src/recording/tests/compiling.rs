@@ -44,7 +44,7 @@ fn of_equal_values_the_newest_answer_counts() {
         .compile();
     assert_eq!(
         lines(&compiled.text, "- bind: "),
-        ["- bind: ref = json.ref"]
+        ["- bind: id = json.deep.id"]
     );
     let steps: Vec<&str> = compiled.text.split("### Step ").collect();
     assert!(steps[2].contains("- bind: "), "the second step binds it");
@@ -202,7 +202,7 @@ fn what_several_steps_use_is_asked_about_or_becomes_an_input() {
         )
         .call(
             "get_b",
-            &json!({ "town": ["San Francisco"], "max": 4990 }),
+            &json!({ "in": { "city": ["San Francisco"] }, "size": 4990 }),
             &json!({}),
         );
     let compiled = trace.compile();
@@ -221,7 +221,7 @@ fn what_several_steps_use_is_asked_about_or_becomes_an_input() {
         &compiled.text,
         &[
             "inputs: {\"city\":{\"default\":\"San Francisco\",\"type\":\"string\"},\"size\":{\"default\":4990,\"type\":\"integer\"}}",
-            "- action: get_b {\"max\":\"{{size}}\",\"town\":[\"{{city}}\"]}",
+            "- action: get_b {\"in\":{\"city\":[\"{{city}}\"]},\"size\":\"{{size}}\"}",
         ],
     );
 }

@@ -1,6 +1,7 @@
 //! Recordings and what is made of them.
 
 mod compiling;
+mod following;
 mod hostile;
 mod odd;
 mod reading;
