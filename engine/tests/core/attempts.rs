@@ -8,7 +8,9 @@ use holdpoint_engine::canon::Digest;
 use holdpoint_engine::time::Timestamp;
 use serde_json::json;
 
-use crate::given::{Case, at, commit, found, json_of, snapshot};
+use crate::given::{
+    Case, DEADLINE, approve, at, commit, found, json_of, need, proposal, requirement, snapshot,
+};
 
 fn record(outcome: AttemptOutcome, moment: Timestamp) -> Command {
     Command::Record {
@@ -123,6 +125,31 @@ fn i03_a_commit_needs_an_approval_that_is_still_there() {
     };
     let staged = Case::staged();
     assert_eq!(staged.when(commit(at(2))), status(&staged));
+    let mut held = requirement(vec![need(1, &["finance"])]);
+    held.hold_ms = 30_000;
+    let held = Case::staged_with(proposal(SafetyClass::ApprovalBound), held)
+        .then(approve("ana", at(1)))
+        .then(Command::Withdraw {
+            by: "per_ana".to_owned(),
+            reason: None,
+            at: at(2),
+        });
+    assert_eq!(held.action.status(), Status::Staged, "withdrawn");
+    assert_eq!(held.when(commit(at(60_000))), status(&held));
+    let approved = Case::approved();
+    assert_eq!(
+        approved.kinds(commit(DEADLINE)),
+        Ok(vec!["action.expired"]),
+        "at its end it commits nothing"
+    );
+    let expired = approved.clone().then(commit(DEADLINE));
+    assert_eq!(expired.when(commit(DEADLINE)), status(&expired));
+    let cancelled = approved.then(Command::Cancel {
+        by: "key_checkout".to_owned(),
+        reason: None,
+        at: at(2),
+    });
+    assert_eq!(cancelled.when(commit(at(3))), status(&cancelled));
     let executing = Case::executing();
     assert_eq!(
         executing.when(commit(at(3))),
@@ -139,7 +166,11 @@ fn the_commit_record_names_what_it_rests_on() {
     let [
         Event::CommitRecorded {
             attempt,
+            digest,
             approved_by,
+            tool_digest,
+            request_digest,
+            revalidated,
             idempotency_key,
             send_deadline,
             ..
@@ -148,6 +179,19 @@ fn the_commit_record_names_what_it_rests_on() {
     else {
         panic!("one commit record")
     };
+    assert_eq!(
+        (*digest, *tool_digest, *request_digest),
+        (
+            Digest::of(b"binding"),
+            Digest::of(b"tool"),
+            Digest::of(b"request")
+        )
+    );
+    assert_eq!(
+        *revalidated,
+        Some(snapshot(5_000)),
+        "what was read right before"
+    );
     assert_eq!((*attempt, idempotency_key.as_str()), (1, "refund:8812:r1"));
     assert_eq!(approved_by.as_slice(), ["per_ana"]);
     assert_eq!(*send_deadline, at(10_002));
@@ -336,6 +380,11 @@ fn an_unreadable_state_is_read_again_until_the_deadline() {
         case = case.then(due);
         assert_eq!(case.action.status(), Status::Approved);
     }
+    let still_unreadable = Command::Defer {
+        message: "503".to_owned(),
+        at: DEADLINE,
+    };
+    assert_eq!(case.then(still_unreadable).action.status(), Status::Expired);
     let mut case = Case::accepted(SafetyClass::Irreversible);
     for _ in 1..=3 {
         let due = defer(&case);

@@ -341,9 +341,47 @@ fn i09_a_scheduled_action_still_expires() {
 
 #[test]
 fn i27_what_could_be_called_and_is_not_is_explained() {
-    let case = Case::accepted(SafetyClass::Irreversible);
-    assert_eq!(explain(&case.action, &[], false, T0), None);
-    let why = explain(&case.action, &[], true, at(HOUR)).expect("it stands still");
-    assert_eq!((why.trouble, why.since), (Trouble::Stuck, T0));
-    assert!(why.help.starts_with("holdpoint resume"), "{}", why.help);
+    let sent = Case::accepted(SafetyClass::Irreversible);
+    let pulled = Case::pulled(SafetyClass::WriteOnceCheckable);
+    for (case, paused, next, help) in [
+        (&sent, true, "paused", "holdpoint resume"),
+        (&sent, false, "its turn", "the log of the server"),
+        (&pulled, false, "a worker that claims", "start the worker"),
+    ] {
+        assert_eq!(explain(&case.action, &[], paused, T0), None);
+        let why = explain(&case.action, &[], paused, at(HOUR)).expect("it stands still");
+        assert_eq!((why.trouble, why.since), (Trouble::Stuck, T0));
+        assert!(why.next.contains(next), "{}", why.next);
+        assert!(why.help.contains(help), "{}", why.help);
+    }
+}
+
+#[test]
+fn i27_an_unknown_outcome_is_explained_with_what_comes_next() {
+    let asked = Case::accepted(SafetyClass::WriteOnceCheckable)
+        .then(commit(at(2)))
+        .then(record(1, lost(), at(1_000)));
+    let mut alone = Case::accepted(SafetyClass::WriteOnceCheckable);
+    alone.action.proposal.terms.can_check = false;
+    let alone = alone
+        .arranged(Arrangement::default())
+        .then(commit(at(2)))
+        .then(record(1, lost(), at(1_000)));
+    for (case, paused, next) in [
+        (&asked, false, "the source of truth is asked again at"),
+        (&in_doubt(KEPT), false, "sent again with the same key at"),
+        (&in_doubt(KEPT), true, "but the engine is paused"),
+        (&alone, false, "a person must settle it"),
+    ] {
+        let why = explain(&case.action, &case.events, paused, at(2_000)).expect("it is in doubt");
+        assert_eq!((why.trouble, why.since), (Trouble::Unknown, at(1_000)));
+        assert!(
+            why.tried[0].contains("the answer was lost"),
+            "{:?}",
+            why.tried
+        );
+        assert!(why.next.contains(next), "{}", why.next);
+        assert!(why.next.contains("proves nothing"), "{}", why.next);
+        assert!(why.help.contains("actions settle"), "{}", why.help);
+    }
 }

@@ -67,6 +67,28 @@ async fn i24_every_change_of_a_person_is_in_the_history_with_who_and_why() {
         described[1],
         serde_json::json!({ "person": ann.id, "reason": "left" })
     );
+    let came_back = describe(&records[4]).expect("described");
+    assert_eq!(came_back["reason"], "came back");
+
+    let (key, _) = house.key(&ann, PrincipalKind::Service).await;
+    identity
+        .revoke_key("per_root", &key, "lost")
+        .await
+        .expect("revoked");
+    let records = house.records();
+    let [created, revoked] = &records[records.len() - 2..] else {
+        panic!("two more");
+    };
+    assert_eq!(
+        [
+            (&*created.kind, &*created.actor),
+            (&*revoked.kind, &*revoked.actor)
+        ],
+        [("key.created", "cli"), ("key.revoked", "per_root")]
+    );
+    let (created, revoked) = (describe(created), describe(revoked));
+    assert_eq!(created.expect("described")["owner"], ann.id.as_str());
+    assert_eq!(revoked.expect("described")["reason"], "lost");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use holdpoint_engine::run::code::{Context, Workflows};
 use holdpoint_engine::run::{Flags, Inputs, NewOrigin, RunError, RunStatus, RunSummary};
 use holdpoint_engine::time::{Clock, Timestamp};
 use holdpoint_engine::tool::{Format, ToolsFile};
-use holdpoint_storage::MemoryLog;
+use holdpoint_storage::{Batch, Direction, EventLog as _, MemoryLog, ScanRange};
 use serde_json::{Value, json};
 
 use crate::house::{World, locals, tools};
@@ -107,6 +107,21 @@ impl House {
             ..RunQuery::default()
         };
         self.engine.runs(&self.by, &query).expect("a list").runs
+    }
+
+    /// Waits until that many runs have passed and that many wait.
+    async fn until_each(&self, passed: usize, waiting: usize) {
+        let mut patience = 600;
+        loop {
+            let runs = self.runs();
+            let count = |status| runs.iter().filter(|run| run.status == status).count();
+            if (passed, waiting) == (count(RunStatus::Passed), count(RunStatus::Waiting)) {
+                return;
+            }
+            assert!(0 < patience, "it stays so: {runs:#?}");
+            patience -= 1;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// The runs, once there are that many and all of them have this status.
@@ -285,4 +300,47 @@ async fn a_secret_is_never_kept_for_later() {
         panic!("it was taken");
     };
     assert!(lines[0].contains("secret") && !lines[0].contains("s3cr3t"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i06_runs_and_schedules_come_back_from_the_log_alone() {
+    let mut house = House::open().await;
+    let made = house.make(file(READ), "0 * * * *", false).await;
+    house.pass(Duration::from_hours(1));
+    house.until(1, RunStatus::Passed).await;
+    house.make(waiting(), "30 13 * * *", false).await;
+    house.pass(Duration::from_mins(30));
+    house.until_each(1, 1).await;
+    house.engine.shutdown(Duration::from_secs(10)).await;
+    let runs = house.runs();
+    let content = |log: &MemoryLog| {
+        let scan = |index| log.scan(index, ScanRange::default(), 10_000, Direction::Forward);
+        Vec::from_iter((1..=79).map(|index| scan(index).expect("a scan")))
+    };
+    house.log = Arc::new(house.log.reopen());
+    let before = content(&house.log);
+    for (index, entries) in (1..=79).zip(&before) {
+        let batch = Batch {
+            deletes: entries
+                .iter()
+                .map(|(key, _)| (index, key.clone()))
+                .collect(),
+            ..Batch::default()
+        };
+        house.log.append(batch).await.expect("deleted");
+    }
+    house.engine = engine(&house.log, &house.clock, &house.done).await;
+    let after = content(&house.log);
+    for index in [70, 71, 75] {
+        assert!(
+            !before[index - 1].is_empty(),
+            "index {index} held something"
+        );
+        assert_eq!(after[index - 1], before[index - 1], "index {index}");
+    }
+    assert_eq!(house.runs(), runs);
+    let again = house.engine.schedule(&house.by, made.schedule.id);
+    assert_eq!(again.expect("it is there").schedule.plan.name, "watch");
+    house.pass(Duration::from_mins(30));
+    house.until_each(2, 1).await;
 }

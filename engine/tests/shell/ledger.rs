@@ -1,16 +1,18 @@
 //! What other systems of this kind did twice, lost or guessed: none of it can happen here.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::action::{Phase, Refusal, Status};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::engine::{ActError, RequestKey, Submission, SubmitError, Submitted};
+use holdpoint_storage::faulty::{Fault, FaultyLog};
 use serde_json::json;
 
 use crate::world::{
-    Mood, Scene, alice, approver, auditor, ballot, refund_of, service, submission, taken,
+    Mood, Scene, alice, approver, auditor, ballot, open, refund_of, service, submission, taken,
 };
 
 fn keyed(key: &str, wish: Submission) -> Submission {
@@ -58,6 +60,30 @@ async fn incidents_07_10_and_11_one_key_for_all_attempts_made_with_the_intent() 
         .map(|sent| sent.trim_matches('"'))
         .collect();
     assert_eq!(sent, BTreeSet::from([key.as_str()]));
+    assert!(2 <= books.bodies.len(), "it was sent again");
+    let bodies: BTreeSet<&String> = books.bodies.iter().collect();
+    assert_eq!(bodies.len(), 1, "one set of bytes: {bodies:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn incident_07_another_body_under_the_same_key_is_never_sent() {
+    let scene = Scene::open().await;
+    let first = scene.staged("issue_refund", 1200).await;
+    let other = submission("issue_refund", refund_of(1300, "r1"));
+    let refused = scene.engine.submit(&service(), other).await;
+    assert!(
+        matches!(&refused, Err(SubmitError::KeyReused { .. })),
+        "{refused:?}"
+    );
+    scene.approve(&alice(), &first).await;
+    scene.until(first.action.id, Status::Succeeded).await;
+    let books = scene.shop.books();
+    let amounts: Vec<_> = books
+        .posts
+        .iter()
+        .map(|(_, body)| &body["amount"])
+        .collect();
+    assert_eq!(amounts, [&json!(1200)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,15 +167,6 @@ async fn incidents_25_26_and_28_an_answer_belongs_to_one_question_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn incident_32_the_whole_loop_needs_an_id_and_what_was_shown() {
-    let scene = Scene::open().await;
-    let staged = scene.staged("closed_refund", 100).await;
-    let shown = scene.engine.get(&alice(), staged.action.id).expect("there");
-    scene.approve(&alice(), &shown).await;
-    scene.until(staged.action.id, Status::Succeeded).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn incident_68_pending_expired_and_refused_by_somebody_are_three_things() {
     let scene = Scene::with_clock().await;
     let pending = scene.submit("issue_refund", refund_of(100, "r1")).await;
@@ -193,14 +210,17 @@ async fn incident_71_a_vote_on_what_has_expired_is_told_so() {
 async fn incident_74_a_client_who_goes_away_decides_nothing() {
     let scene = Scene::open().await;
     let staged = scene.staged("issue_refund", 100).await;
-    let (engine, id, version) = (scene.engine.clone(), staged.action.id, staged.version);
-    let waiting = tokio::spawn(async move {
-        let patience = Duration::from_mins(1);
-        engine.wait(&service(), id, version, patience).await
-    });
-    tokio::task::yield_now().await;
-    waiting.abort();
-    assert!(waiting.await.is_err());
+    let id = staged.action.id;
+    {
+        let (by, patience) = (service(), Duration::from_mins(1));
+        let mut waiting = std::pin::pin!(scene.engine.wait(&by, id, staged.version, patience));
+        tokio::select! {
+            biased;
+            early = &mut waiting => panic!("nothing has changed: {early:?}"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    // Whoever waited has gone away.
     let view = scene.engine.get(&alice(), id).expect("there");
     assert_eq!(view.action.status(), Status::Staged);
     scene.approve(&alice(), &view).await;
@@ -209,12 +229,26 @@ async fn incident_74_a_client_who_goes_away_decides_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn incident_94_a_key_answers_after_a_crash_with_the_first_action() {
-    let mut scene = Scene::open().await;
     let wish = || keyed("k1", submission("issue_refund", refund_of(100, "r1")));
-    let first = taken(scene.engine.submit(&service(), wish()).await);
-    scene.restart().await;
-    let again = taken(scene.engine.submit(&service(), wish()).await);
-    assert_eq!(again.action.id, first.action.id);
+    // Nothing was written; or all of it, and nobody was told.
+    for (fault, written) in [(Fault::CrashBefore, false), (Fault::CrashAfter, true)] {
+        let mut scene = Scene::open().await;
+        let faulty = Arc::new(FaultyLog::new(Arc::new(scene.log.reopen())));
+        scene.engine = open(faulty.clone(), &scene.shop.tools(), None).await;
+        scene.log = Arc::clone(faulty.inner());
+        faulty.fail_after(0, fault);
+        let lost = scene.engine.submit(&service(), wish()).await;
+        assert!(matches!(lost, Err(SubmitError::Unavailable(_))), "{lost:?}");
+        scene.restart().await;
+        let again = scene.engine.submit(&service(), wish()).await;
+        let Ok(Submitted::Action { action, replayed }) = again else {
+            panic!("the key is not blocked: {again:?}");
+        };
+        assert_eq!(replayed, written);
+        assert_eq!(scene.engine.counts().by_status[&Status::Staged], 1);
+        let third = taken(scene.engine.submit(&service(), wish()).await);
+        assert_eq!(third.action.id, action.action.id);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

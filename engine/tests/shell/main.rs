@@ -3,6 +3,7 @@
 mod approved;
 mod bytes;
 mod care;
+mod clocks;
 mod copies;
 mod crowds;
 mod doubt;

@@ -164,23 +164,24 @@ async fn i18_a_key_that_is_revoked_while_it_waits_is_given_nothing() {
     };
     let (key, _) = people.create_key("test", key).await.expect("a key");
     let by = people.principal(&key.id).expect("it works");
-    let engine = scene.engine.clone();
-    let waiting = tokio::spawn(async move {
-        let wish = ClaimWish {
-            tools: vec!["pulled".to_owned()],
-            wait: HOUR,
-            lease: None,
-            request_key: None,
-        };
-        engine.claim(&by, wish).await
-    });
-    // Whether it waits already or comes too late: there is nothing for it.
+    let wish = ClaimWish {
+        tools: vec!["pulled".to_owned()],
+        wait: HOUR,
+        lease: None,
+        request_key: None,
+    };
+    let mut waiting = std::pin::pin!(scene.engine.claim(&by, wish));
+    tokio::select! {
+        biased;
+        early = &mut waiting => panic!("there is nothing yet: {early:?}"),
+        () = std::future::ready(()) => {}
+    }
     people
         .revoke_key("test", &key.id, "lost")
         .await
         .expect("revoked");
     let id = scene.submit("pulled", json!({ "a": 1 })).await.action.id;
-    let given = waiting.await.expect("no panic");
+    let given = waiting.await;
     assert!(matches!(given, Err(WorkError::Forbidden(_))), "{given:?}");
     let view = scene.engine.get(&auditor(), id).expect("visible");
     assert_eq!((view.action.status(), view.version), (Status::Accepted, 1));

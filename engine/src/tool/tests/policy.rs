@@ -155,6 +155,7 @@ fn i03_any_change_of_a_definition_is_another_digest() {
     let before = tool(&refund()).digest;
     let mut seen = BTreeSet::from([before]);
     for (pointer, value) in [
+        ("/safetyClass", json!("irreversible")),
         ("/requiredScopes/0", json!("other")),
         ("/identity", json!("caller.tenant != args.tenant")),
         ("/preconditions/0/message", json!("other")),
@@ -169,11 +170,36 @@ fn i03_any_change_of_a_definition_is_another_digest() {
         *changed.pointer_mut(pointer).expect(pointer) = value;
         assert!(seen.insert(tool(&changed).digest), "{pointer}");
     }
-    let mut secret =
-        json!({"execute": {"http": {"post": "https://h/", "auth": {"bearer": {"file": "a"}}}}});
-    let one = tool(&secret).digest;
-    secret["execute"]["http"]["auth"]["bearer"]["file"] = json!("b");
-    assert_ne!(one, tool(&secret).digest);
+    let called = |change: &dyn Fn(&mut Value)| {
+        let mut definition = json!({
+            "execute": {
+                "http": {"post": "https://h/", "auth": {"bearer": {"file": "a"}}},
+                "timeout": "5s",
+                "retry": {"attempts": 2, "backoff": "1s..5s"},
+            },
+            "requestLifetime": "1m",
+            "keyRetention": "1h",
+        });
+        change(&mut definition);
+        tool(&definition).digest
+    };
+    assert!(seen.insert(called(&|_| {})));
+    for (pointer, value) in [
+        ("/execute/http/post", json!("https://other/")),
+        ("/execute/http/auth/bearer/file", json!("b")),
+        ("/execute/timeout", json!("6s")),
+        ("/execute/retry/attempts", json!(3)),
+        ("/execute/retry/backoff", json!("1s..6s")),
+        ("/requestLifetime", json!("2m")),
+        ("/keyRetention", json!("2h")),
+    ] {
+        let digest = called(&|it| *it.pointer_mut(pointer).expect(pointer) = value.clone());
+        assert!(seen.insert(digest), "{pointer}");
+    }
+    let by_put = called(&|it| {
+        it["execute"]["http"] = json!({"put": "https://h/", "auth": {"bearer": {"file": "a"}}});
+    });
+    assert!(seen.insert(by_put), "the method");
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub(super) struct Manner {
     pub(super) seen: Seen,
     /// Whether a second request with the same key does nothing more.
     pub(super) honours_keys: bool,
+    /// Whether its definition says so, so that the same call may be sent again.
+    pub(super) keeps_keys: bool,
     /// Whether requests after the first are done and answered as they should be.
     pub(super) kind_later: bool,
     /// Whether the call ends only by its own time limit.
@@ -87,6 +89,7 @@ pub(super) fn manner(
         script,
         seen,
         honours_keys: false,
+        keeps_keys: false,
         kind_later: true,
         ends_by_time,
         scheme: "http",
@@ -107,6 +110,14 @@ pub(super) fn answers(name: impl Into<String>, answer: impl Into<Vec<u8>>, seen:
 pub(super) fn idle(mut manner: Manner) -> Manner {
     manner.name = format!("{}, and not done", manner.name);
     manner.deed = Deed::Never;
+    manner
+}
+
+/// The same with a target that keeps keys, as its definition says.
+pub(super) fn keeping_keys(mut manner: Manner) -> Manner {
+    manner.name = format!("{}, keeping keys", manner.name);
+    manner.honours_keys = true;
+    manner.keeps_keys = true;
     manner
 }
 

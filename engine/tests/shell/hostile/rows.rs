@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::action::Status;
+use holdpoint_engine::limits::RESENDS_MAX;
 use serde_json::{Value, json};
 
 use super::doubts::Doubter;
-use super::manners::{Deed, Manner, Seen, all, cuts};
+use super::manners::{Deed, Manner, Seen, all, cuts, keeping_keys};
 
 /// The classes that are recorded.
 const CLASSES: [&str; 3] = ["write-once-checkable", "irreversible", "approval-bound"];
@@ -62,6 +63,19 @@ pub(super) fn rows() -> Vec<Row> {
             }
         }
     }
+    for manner in all().into_iter().map(keeping_keys) {
+        let manner = Arc::new(manner);
+        add(&manner, CLASSES[0], None);
+        add(&manner, CLASSES[0], Some(Doubter::Honest));
+        if manner.name.starts_with("500 Oh") {
+            for class in &CLASSES[1..] {
+                add(&manner, class, None);
+            }
+            for doubter in Doubter::all() {
+                add(&manner, CLASSES[0], Some(doubter));
+            }
+        }
+    }
     for manner in cuts() {
         add(&Arc::new(manner), CLASSES[0], Some(Doubter::Honest));
     }
@@ -99,6 +113,10 @@ impl Row {
                         Status::Failed
                     })
                 }
+                // The same call again, with the key that the target kept.
+                Some(_) | None if self.manner.keeps_keys && self.manner.kind_later => {
+                    End::Machine(Status::Succeeded)
+                }
                 Some(_) | None => End::Person,
             },
         }
@@ -109,6 +127,15 @@ impl Row {
         match self.manner.deed {
             Deed::Twice => 2,
             Deed::Never | Deed::Once | Deed::Later(_) => 1,
+        }
+    }
+
+    /// How often it may be sent while nobody knows what came of it.
+    pub(super) fn sends_max(&self) -> u32 {
+        if self.manner.keeps_keys {
+            1 + RESENDS_MAX
+        } else {
+            1
         }
     }
 
@@ -138,6 +165,9 @@ impl Row {
                 "http": { "get": format!("http://{desk}/{number}/state") },
                 "watch": ["/balance"],
             });
+        }
+        if self.manner.keeps_keys {
+            tool["keyRetention"] = json!("24h");
         }
         if self.doubter.is_some() {
             tool["check"] = json!({
