@@ -154,8 +154,8 @@ async fn i02_a_clock_set_back_while_it_was_down_leaves_what_would_be_sent_again_
         assert_eq!(view.action.status(), Status::Unknown);
         assert_eq!(timed.scene.shop.posts(), 1, "not sent again");
         let asked = timed.scene.engine.attention(&operator()).expect("readable");
-        assert_eq!(asked.len(), 1, "a person is asked");
-        let tried = asked[0].why.tried.join("; ");
+        assert_eq!(asked.unknown_total, 1, "a person is asked");
+        let tried = asked.unknown[0].why.tried.join("; ");
         assert!(tried.contains("behind the log at the start"), "{tried}");
         let settled = timed
             .scene

@@ -107,8 +107,8 @@ async fn incident_18_what_has_no_check_waits_for_a_person() {
     let unknown = scene.until(id, Status::Unknown).await;
     assert_eq!(unknown.action.due_at(), None);
     let listed = scene.engine.attention(&operator()).expect("readable");
-    assert_eq!(listed.len(), 1, "it is on the list of operators");
-    assert_eq!(listed[0].view.action.id, id);
+    assert_eq!(listed.unknown_total, 1, "it is on the list of operators");
+    assert_eq!(listed.unknown[0].view.action.id, id);
     let not_allowed = scene
         .engine
         .settle(&approver("bob"), id, true, "I saw it".into())

@@ -53,6 +53,12 @@ async fn incidents_79_80_and_81_a_second_click_and_a_lost_race_lead_to_the_outco
         page.contains("was not recorded: it was already approved by ada"),
         "{page}"
     );
+    for browser in [&mut ada, &mut bob] {
+        let page = browser.get(&here).await.text;
+        for form in ["approve", "reject"] {
+            assert!(!page.contains(&format!("{here}/{form}")), "{form}: {page}");
+        }
+    }
 
     let withdraw = body(
         &fields(&ada.get(&here).await.text, "withdraw"),

@@ -50,7 +50,16 @@ async fn incident_50_and_51_the_voter_is_the_credential_and_nothing_in_the_body(
     let world = World::new().await;
     let action = world.staged().await;
     let votes = format!("{}/votes", path(&action));
-    for member in ["person", "voter", "approver", "actor", "by", "channel"] {
+    for member in [
+        "person",
+        "voter",
+        "approver",
+        "actor",
+        "by",
+        "channel",
+        "args",
+        "arguments",
+    ] {
         let mut body = vote(&action, "approve");
         body[member] = json!(world.ids["approver"]);
         let answer = world.post("service", &votes, &body).await;
@@ -200,6 +209,10 @@ async fn i08_one_person_is_one_vote() {
         .post("approver", &votes, &vote(&action, "reject"))
         .await;
     assert_eq!(answer.problem(), (409, "already_voted".into()));
+    let answer = world
+        .post("approver2", &votes, &vote(&action, "approve"))
+        .await;
+    assert_eq!(answer.json()["status"], "approved", "{}", answer.text);
 }
 
 #[tokio::test]
@@ -245,8 +258,53 @@ async fn i10_an_operator_settles_an_unknown_outcome_and_nobody_settles_another()
     assert_eq!(answer.problem(), (409, "not_unknown".into()));
     let unknown = world.unknown().await;
     assert_eq!(unknown["doubt"]["next_check"], json!(null));
+    let without = json!({"happened": true, "reason": " "});
+    let answer = world
+        .post("operator", &format!("{}/settle", path(&unknown)), &without)
+        .await;
+    assert_eq!(answer.problem(), (422, "reason_required".into()));
     let settled = world
         .post("operator", &format!("{}/settle", path(&unknown)), &body)
         .await;
     assert_eq!(settled.json()["status"], "succeeded", "{}", settled.text);
+}
+
+#[tokio::test]
+async fn incident_32_the_whole_loop_needs_an_id_and_what_was_shown() {
+    let world = World::new().await;
+    let submitted = world.staged().await;
+    // Whoever decides has the id alone; everything else is what the server shows.
+    let shown = world.get("approver", &path(&submitted)).await.json();
+    let votes = format!("{}/votes", path(&shown));
+    let answer = world
+        .post("approver", &votes, &vote(&shown, "approve"))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    // Whoever asked comes back with the id alone too.
+    let mut now = submitted;
+    while now["status"] != "succeeded" {
+        let again = format!("{}?wait=5s", path(&now));
+        now = world.get("service", &again).await.json();
+    }
+    assert_eq!(now["result"]["args"], now["args"]);
+}
+
+#[tokio::test]
+async fn incident_67_whoever_waits_is_told_that_it_expired_and_was_not_run() {
+    let world = World::new().await;
+    let mut wish = world.refund();
+    wish["expires_in"] = json!("1s");
+    let answer = world.post("service", "/v1/actions?wait=30s", &wish).await;
+    let ended = answer.json();
+    assert_eq!(ended["status"], "expired", "{}", answer.text);
+    assert_eq!(ended["ended"]["code"], "expired");
+    let words = ended["ended"]["message"].as_str().expect("words");
+    assert!(words.starts_with("expired, not run"), "{words}");
+    assert!(words.contains("submit it again"), "{words}");
+    let votes = format!("{}/votes", path(&ended));
+    let late = world
+        .post("approver", &votes, &vote(&ended, "approve"))
+        .await;
+    assert_eq!(late.status, 409, "{}", late.text);
+    assert_eq!(late.json()["action_status"], "expired");
 }

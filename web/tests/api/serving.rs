@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::World;
+use crate::world::{World, path, vote};
 
 struct Server {
     world: World,
@@ -93,6 +93,43 @@ async fn a_stop_ends_streams_and_idle_connections_and_the_server() {
     server.serving.await.expect("no panic").expect("no error");
     let answer = server.world.get("", "/readyz").await;
     assert_eq!(answer.problem(), (503, "storage_unavailable".into()));
+}
+
+#[tokio::test]
+async fn incident_74_a_client_that_hangs_up_while_it_waits_decides_nothing() {
+    let server = Server::start().await;
+    let (world, body) = (&server.world, server.world.refund().to_string());
+    let (token, length) = (&world.tokens["service"], body.len());
+    let waiting = server
+        .connect(&format!(
+            "POST /v1/actions?wait=60s HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        ))
+        .await;
+    // It is taken on, and whoever asked has no answer yet.
+    let staged = loop {
+        let list = world.get("auditor", "/v1/actions").await.json();
+        if let Some(action) = list["data"].get(0) {
+            break action.clone();
+        }
+        tokio::task::yield_now().await;
+    };
+    let mut nothing = [0; 1];
+    let read = waiting.try_read(&mut nothing);
+    assert!(read.is_err(), "no answer before somebody decides: {read:?}");
+    drop(waiting);
+    let shown = world.get("approver", &path(&staged)).await.json();
+    assert_eq!(shown["status"], "staged");
+    let votes = format!("{}/votes", path(&shown));
+    let answer = world
+        .post("approver", &votes, &vote(&shown, "approve"))
+        .await;
+    let mut now = answer.json();
+    while now["status"] != "succeeded" {
+        let again = format!("{}?wait=5s", path(&shown));
+        now = world.get("service", &again).await.json();
+    }
+    assert_eq!(now["attempts"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
