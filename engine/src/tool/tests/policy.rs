@@ -155,7 +155,6 @@ fn i03_any_change_of_a_definition_is_another_digest() {
     let before = tool(&refund()).digest;
     let mut seen = BTreeSet::from([before]);
     for (pointer, value) in [
-        ("/safetyClass", json!("irreversible")),
         ("/requiredScopes/0", json!("other")),
         ("/identity", json!("caller.tenant != args.tenant")),
         ("/preconditions/0/message", json!("other")),
@@ -172,6 +171,7 @@ fn i03_any_change_of_a_definition_is_another_digest() {
     }
     let called = |change: &dyn Fn(&mut Value)| {
         let mut definition = json!({
+            "safetyClass": "write-once-checkable",
             "execute": {
                 "http": {"post": "https://h/", "auth": {"bearer": {"file": "a"}}},
                 "timeout": "5s",
@@ -185,6 +185,7 @@ fn i03_any_change_of_a_definition_is_another_digest() {
     };
     assert!(seen.insert(called(&|_| {})));
     for (pointer, value) in [
+        ("/safetyClass", json!("irreversible")),
         ("/execute/http/post", json!("https://other/")),
         ("/execute/http/auth/bearer/file", json!("b")),
         ("/execute/timeout", json!("6s")),
