@@ -18,6 +18,7 @@ pub mod action;
 pub mod approval;
 pub mod canon;
 pub mod engine;
+mod hiding;
 pub mod identity;
 pub mod incarnation;
 pub mod limits;

@@ -7,6 +7,7 @@ use super::event::{End, Flags, Heal, Note, Origin, Start, StepCall, StepReport, 
 use super::id::{RunId, StepPath, StepTry};
 use crate::action::ActionId;
 use crate::canon::CanonicalJson;
+use crate::skill::holes;
 use crate::time::Timestamp;
 
 /// One run.
@@ -263,9 +264,10 @@ impl Run {
     }
 
     /// The secret inputs that stand in some arguments.
-    pub fn secrets_in<'a>(&'a self, args: &'a CanonicalJson) -> impl Iterator<Item = &'a String> {
-        let is_used = |name: &&String| args.as_str().contains(&format!("{{{{{name}}}}}"));
-        self.start.secrets.iter().filter(is_used)
+    pub fn secrets_in(&self, args: &CanonicalJson) -> impl Iterator<Item = &String> + use<'_> {
+        let used = holes(&args.value());
+        let secrets = self.start.secrets.iter();
+        secrets.filter(move |name| used.contains(*name))
     }
 
     /// Whether what an action says of its run and step is true: see [`StepTry::made`].

@@ -20,7 +20,7 @@
 //!
 //! * `text`, `error`, `read`: lines, mistakes, and from there to a skill · `step`, `input`, `manifest`:
 //!   what it consists of · `assertion`, `bind`, `path`, `pattern`, `when`: what is checked in an answer
-//! * `template`, `vars`: holes, what fills them, and what of it is secret · `approve`: the digest of a step
+//! * `template`, `vars`, `secrets`: holes, what fills them, and what of it is secret · `approve`: the digest of a step
 //! * `edit`, `write`, `tidy`: from a skill to text · `warn`: what works, but perhaps not as meant
 //!
 //! Pure: no I/O, no clock, no randomness. It knows nothing of runs.
@@ -41,6 +41,7 @@ mod manifest;
 mod path;
 mod pattern;
 mod read;
+mod secrets;
 mod step;
 mod template;
 #[cfg(test)]
@@ -62,9 +63,12 @@ pub use edit::{Edit, EditError};
 pub use error::{SkillError, SkillErrors};
 pub use input::{Input, InputKind};
 pub use manifest::{Manifest, ManifestTool, Mismatch};
+pub use secrets::Secrets;
+pub(crate) use secrets::Written;
 pub use step::{Step, StepEffect};
+pub(crate) use template::holes;
 pub use template::{FillError, Filled};
-pub use vars::{Secrets, VarError, Vars};
+pub use vars::{VarError, Vars};
 pub use warn::SkillWarning;
 pub use when::When;
 pub use write::{Draft, DraftStep, WriteError};

@@ -324,6 +324,24 @@ pub(super) fn secret_holes<'t>(
     })
 }
 
+/// The names of all holes in the texts of a value; keys have none.
+pub(crate) fn holes(value: &Value) -> BTreeSet<String> {
+    match value {
+        Value::String(text) => {
+            let parts = parts(text).into_iter();
+            parts
+                .filter_map(|(_, part)| match part {
+                    Part::Hole(name) => Some(name.to_owned()),
+                    Part::Text(_) => None,
+                })
+                .collect()
+        }
+        Value::Array(items) => items.iter().flat_map(holes).collect(),
+        Value::Object(members) => members.values().flat_map(holes).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => BTreeSet::new(),
+    }
+}
+
 fn has_secret_hole(value: &Value, vars: &Vars) -> bool {
     match value {
         Value::String(text) => secret_holes(text, vars).next().is_some(),

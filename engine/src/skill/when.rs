@@ -1,5 +1,6 @@
 //! Conditions: when a step is left out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -42,6 +43,11 @@ impl When {
     /// Its text.
     pub fn text(&self) -> &str {
         self.rule.source()
+    }
+
+    /// The variables that it reads by way of `vars`.
+    pub(super) fn variables(&self) -> BTreeSet<String> {
+        self.rule.members_of(ALL)
     }
 
     /// Whether it holds. What is not bound, because its step was left out, is `null` under its bare

@@ -6,18 +6,21 @@
 //! * [`http`]: the real one. [`local`]: closures that an embedder registers.
 //! * [`notify`]: telling webhook endpoints, by the same way out.
 //! * [`address`]: which addresses may be called. [`classify`]: what an answer means for an attempt.
-//! * `aside`: what is held in memory beside the steps of runs; `given`: the secrets of one.
+//! * `aside`: what is held in memory beside the steps of runs; `given`: the secrets of one, and `filled`:
+//!   the request with them.
 //! * `world`: what the engine asks and sends, and the one function that sends what is not idempotent;
 //!   it takes a `permit` that only a durable commit record can make.
 
 pub mod address;
 pub(crate) mod aside;
 pub mod classify;
+mod filled;
 pub(crate) mod given;
 pub mod http;
 pub mod local;
 pub mod notify;
 mod permit;
+mod prepare;
 mod secrets;
 pub(crate) mod world;
 

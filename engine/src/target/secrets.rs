@@ -4,11 +4,12 @@ use std::fs::Metadata;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
+use serde_json::Value;
 use tokio::io::AsyncReadExt as _;
 
 use super::{Answer, Body, CallError, Hidden};
 use crate::action::SecretVersion;
+use crate::hiding::Hiding;
 use crate::seeded::Bug;
 use crate::time::Timestamp;
 use crate::tool::{Auth, Execute, SecretRef, Tool};
@@ -16,24 +17,22 @@ use crate::tool::{Auth, Execute, SecretRef, Tool};
 /// What stands in the place of a secret that came back.
 const IN_ITS_PLACE: &str = "(hidden)";
 
-/// Shorter secrets are not looked for: they would be found where they are not meant.
-const HIDDEN_BYTES_MIN: usize = 6;
-
 /// What was sent in one call and must not be kept: some targets repeat the request in an answer.
 #[derive(Default)]
 pub(super) struct Secrets {
-    values: Vec<Hidden>,
+    hiding: Hiding,
     version: Option<SecretVersion>,
 }
 
 impl Secrets {
-    pub(super) fn add(&mut self, value: &str) {
-        let escaped = serde_json::Value::from(value).to_string();
-        for form in [value, escaped.trim_matches('"')] {
-            let is_known = self.values.iter().any(|known| known.expose() == form);
-            if HIDDEN_BYTES_MIN <= form.len() && !is_known {
-                self.values.push(Hidden::new(form.to_owned()));
-            }
+    fn add(&mut self, value: &str) {
+        self.hiding.add(&Value::from(value), IN_ITS_PLACE);
+    }
+
+    /// Adds what a run was given.
+    pub(super) fn add_inputs(&mut self, inputs: &crate::skill::Secrets) {
+        for (_, value) in inputs.iter() {
+            self.hiding.add(value, IN_ITS_PLACE);
         }
     }
 
@@ -44,60 +43,25 @@ impl Secrets {
 
     /// What was seen, without the secrets.
     pub(super) fn hide(&self, seen: Result<Answer, CallError>) -> Result<Answer, CallError> {
-        if self.values.is_empty() || Bug::SecretInError.is_on() {
+        if Bug::SecretInError.is_on() {
             return seen;
         }
+        let hiding = &self.hiding;
         match seen {
             Ok(answer) => Ok(Answer {
                 status: answer.status,
-                etag: answer.etag.filter(|etag| !self.are_in(etag.as_bytes())),
+                etag: answer.etag.filter(|etag| hiding.text(etag) == *etag),
                 body: match answer.body {
-                    Body::Whole(bytes) => Body::Whole(self.without(bytes)),
-                    Body::Broken(reason) => Body::Broken(self.without_text(&reason)),
+                    Body::Whole(bytes) => Body::Whole(hiding.bytes(bytes)),
+                    Body::Broken(reason) => Body::Broken(hiding.text(&reason)),
                 },
             }),
             Err(CallError::NotDelivered(message)) => {
-                Err(CallError::NotDelivered(self.without_text(&message)))
+                Err(CallError::NotDelivered(hiding.text(&message)))
             }
-            Err(CallError::Unknown(message)) => {
-                Err(CallError::Unknown(self.without_text(&message)))
-            }
+            Err(CallError::Unknown(message)) => Err(CallError::Unknown(hiding.text(&message))),
         }
     }
-
-    fn are_in(&self, bytes: &[u8]) -> bool {
-        self.values
-            .iter()
-            .any(|secret| find(bytes, secret).is_some())
-    }
-
-    fn without_text(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, secret| {
-            text.replace(secret.expose(), IN_ITS_PLACE)
-        })
-    }
-
-    fn without(&self, mut bytes: Vec<u8>) -> Vec<u8> {
-        for secret in &self.values {
-            let mut rest = bytes.as_slice();
-            let mut clean = Vec::new();
-            while let Some(at) = find(rest, secret) {
-                clean.extend_from_slice(&rest[..at]);
-                clean.extend_from_slice(IN_ITS_PLACE.as_bytes());
-                rest = &rest[at + secret.expose().len()..];
-            }
-            if !clean.is_empty() {
-                clean.extend_from_slice(rest);
-                bytes = clean;
-            }
-        }
-        bytes
-    }
-}
-
-fn find(bytes: &[u8], secret: &Hidden) -> Option<usize> {
-    let wanted = secret.expose().as_bytes();
-    bytes.windows(wanted.len()).position(|part| part == wanted)
 }
 
 /// Longer than any credential that a header can carry.

@@ -8,9 +8,11 @@ use tokio::time::Instant;
 
 use super::aside::{self, Asides};
 use super::classify::{Rules, classify};
+use super::filled::{filled, set_apart};
 use super::local::{LocalCall, Locals};
-use super::secrets::{self, Secrets};
-use super::{Answer, CallError, CommitPermit, Hidden, LOCAL_METHOD, Outgoing, Target};
+use super::prepare::{CONNECT_TIMEOUT, add_content_type, has_header, left, outgoing, request};
+use super::secrets::Secrets;
+use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target};
 use crate::action::{
     ActionId, AttemptOutcome, Finding, Rendered, SafetyClass, SecretVersion, Snapshot,
 };
@@ -18,10 +20,7 @@ use crate::canon::CanonicalJson;
 use crate::limits::HEADER_BYTES_MAX;
 use crate::seeded::Bug;
 use crate::store::EngineTime;
-use crate::tool::{Context, Execute, HttpCall, Origin, Tool, origin_of, resolve_etag};
-
-/// The longest that connecting may take: beyond it a host is down, not slow.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::tool::{Context, Execute, HttpCall, StateView, Tool, resolve_etag};
 
 /// How much later than its time limit a call is given up, where it has not ended by itself.
 const GRACE: Duration = Duration::from_secs(1);
@@ -121,16 +120,15 @@ impl World {
         &self,
         tool: &Tool,
         rendered: &Rendered,
-        etag: Option<&str>,
-        args: &Value,
+        ctx: Context<'_>,
         (id, timeout): (ActionId, Duration),
     ) -> AttemptOutcome {
         assert_eq!(tool.class, SafetyClass::Idempotent);
         let call = Call {
             id,
             rendered,
-            etag,
-            args,
+            etag: ctx.state.and_then(|state| state.etag),
+            ctx,
             key: "",
             secret: None,
             until: Instant::now() + timeout,
@@ -164,11 +162,22 @@ impl World {
                 "the secret input {name} is not known to this process; resume the run with it"
             ));
         }
+        let args = proposal.args.value();
+        let snapshot = permit.action().snapshot.as_ref();
+        let state = snapshot.map(|snapshot| (snapshot.state.value(), snapshot.etag.as_deref()));
         let call = Call {
             id: permit.action().id,
             rendered: permit.request(),
             etag: permit.etag(),
-            args: &proposal.args.value(),
+            ctx: Context {
+                args: &args,
+                caller: &proposal.caller,
+                state: state
+                    .as_ref()
+                    .map(|(body, etag)| StateView { body, etag: *etag }),
+                action_id: Some(permit.action().id),
+                idempotency_key: Some(&proposal.idempotency_key),
+            },
             key: &proposal.idempotency_key,
             secret: permit.secret(),
             until,
@@ -185,7 +194,7 @@ impl World {
         let http = match &tool.execute {
             Execute::Local(name) => {
                 assert_eq!(rendered.method, LOCAL_METHOD);
-                let args = match secrets.fill(call.args) {
+                let args = match secrets.fill(call.ctx.args) {
                     Ok(args) => args,
                     Err(error) => return not_delivered(error.message),
                 };
@@ -202,9 +211,14 @@ impl World {
             Execute::Request(_) => None,
             Execute::Http(http) => Some(http),
         };
+        let with = match filled(tool, &call.ctx, rendered, &secrets) {
+            Ok(with) => with,
+            Err(message) => return not_delivered(message),
+        };
+        let sent = with.as_ref().unwrap_or(rendered);
         let prepared = match http {
-            Some(http) => outgoing(http, rendered, until).await,
-            None => request(rendered, until),
+            Some(http) => outgoing(http, sent, until).await,
+            None => request(sent, until),
         };
         let (mut outgoing, mut hidden) = match prepared {
             Ok(prepared) => prepared,
@@ -218,18 +232,11 @@ impl World {
             let Some(etag) = call.etag else {
                 return not_delivered("the state has no ETag to send along".to_owned());
             };
-            outgoing.headers = resolve_etag(rendered, etag);
-            add_content_type(&mut outgoing, rendered);
+            outgoing.headers = resolve_etag(sent, etag);
+            add_content_type(&mut outgoing, sent);
         }
-        if let Err(message) = aside::fill_request(&mut outgoing, &secrets) {
-            return not_delivered(message);
-        }
-        for (_, secret) in secrets.iter() {
-            match secret {
-                Value::String(text) => hidden.add(text),
-                other => hidden.add(CanonicalJson::of(other).as_str()),
-            }
-        }
+        set_apart(&mut outgoing, rendered, sent);
+        hidden.add_inputs(&secrets);
         let if_match = has_header(&outgoing.headers, "if-match");
         let target = if http.is_some() {
             &self.target
@@ -307,77 +314,12 @@ struct Call<'a> {
     id: ActionId,
     rendered: &'a Rendered,
     etag: Option<&'a str>,
-    args: &'a Value,
+    ctx: Context<'a>,
     key: &'a str,
     /// The version of the secret that the commit record names: what needs a commit record is sent with
     /// that one and with no other (invariant I16).
     secret: Option<&'a SecretVersion>,
     until: Instant,
-}
-
-fn left(until: Instant) -> Duration {
-    until.saturating_duration_since(Instant::now())
-}
-
-async fn outgoing(
-    call: &HttpCall,
-    rendered: &Rendered,
-    until: Instant,
-) -> Result<(Outgoing, Secrets), String> {
-    let mut secrets = Secrets::default();
-    let secret_headers = match &call.auth {
-        Some(auth) => {
-            // A file can be on a disk that does not answer.
-            let read = tokio::time::timeout_at(until, secrets::header(auth, &mut secrets)).await;
-            let name = &auth.secret().name;
-            vec![read.map_err(|_| format!("the secret {name} could not be read in time"))??]
-        }
-        None => Vec::new(),
-    };
-    let outgoing = outgoing_to(call.origin.clone(), rendered, secret_headers, until);
-    Ok((outgoing, secrets))
-}
-
-/// What a built-in tool sends: where it goes, the arguments say.
-fn request(rendered: &Rendered, until: Instant) -> Result<(Outgoing, Secrets), String> {
-    let origin = origin_of(&rendered.url)?;
-    let outgoing = outgoing_to(origin, rendered, Vec::new(), until);
-    Ok((outgoing, Secrets::default()))
-}
-
-fn outgoing_to(
-    origin: Origin,
-    rendered: &Rendered,
-    secret_headers: Vec<(String, Hidden)>,
-    until: Instant,
-) -> Outgoing {
-    let timeout = left(until);
-    let mut outgoing = Outgoing {
-        method: rendered.method.clone(),
-        url: rendered.url.clone(),
-        origin,
-        headers: rendered.headers.clone(),
-        secret_headers,
-        body: rendered.body.clone(),
-        connect_timeout: CONNECT_TIMEOUT.min(timeout),
-        timeout,
-    };
-    add_content_type(&mut outgoing, rendered);
-    outgoing
-}
-
-fn add_content_type(outgoing: &mut Outgoing, rendered: &Rendered) {
-    if let Some(content_type) = &rendered.content_type {
-        outgoing
-            .headers
-            .push(("Content-Type".to_owned(), content_type.clone()));
-    }
-}
-
-fn has_header(headers: &[(String, String)], name: &str) -> bool {
-    headers
-        .iter()
-        .any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
 fn body_of(answer: &Answer) -> Result<Value, String> {

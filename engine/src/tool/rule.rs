@@ -4,11 +4,12 @@
 //! the input in the number of its values, so that no rule hangs. A rule that fails is an error and
 //! never an answer; what that means is for whoever asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
-use cel::common::ast::{EntryExpr, Expr};
+use cel::common::ast::operators::{INDEX, OPT_INDEX, OPT_SELECT};
+use cel::common::ast::{EntryExpr, Expr, LiteralValue};
 use cel::{Context, Env, IdedExpr, Program};
 use serde_json::Value;
 
@@ -70,6 +71,13 @@ impl Rule {
     /// Its text.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The members of a variable that it names: `name.member`, `name["member"]`.
+    pub(crate) fn members_of(&self, name: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        members_of(self.program.expression(), name, &mut found);
+        found
     }
 
     /// Whether it holds. The input is given by name.
@@ -201,17 +209,8 @@ struct Shape {
 
 impl Shape {
     fn of(node: &IdedExpr) -> Self {
-        let parts: Vec<&IdedExpr> = match &node.expr {
-            Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
-            Expr::Select(select) => vec![&select.operand],
-            Expr::Call(call) => call.args.iter().chain(call.target.as_deref()).collect(),
-            Expr::List(list) => list.elements.iter().collect(),
-            Expr::Map(map) => entries(&map.entries),
-            Expr::Struct(fields) => entries(&fields.entries),
-            Expr::Comprehension(one) => vec![&one.iter_range, &one.accu_init, &one.result],
-        };
         let mut shape = Self::default();
-        for part in parts {
+        for part in parts(node) {
             shape.add(Self::of(part), 0);
         }
         if let Expr::Comprehension(one) = &node.expr {
@@ -230,6 +229,44 @@ impl Shape {
         self.depth = self.depth.max(part.depth);
         self.loops = self.loops.max(part.loops + loops);
         self.bound.extend(part.bound);
+    }
+}
+
+/// What an expression is made of, but for what a loop does each time.
+fn parts(node: &IdedExpr) -> Vec<&IdedExpr> {
+    match &node.expr {
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::Call(call) => call.args.iter().chain(call.target.as_deref()).collect(),
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => entries(&map.entries),
+        Expr::Struct(fields) => entries(&fields.entries),
+        Expr::Comprehension(one) => vec![&one.iter_range, &one.accu_init, &one.result],
+    }
+}
+
+fn members_of(node: &IdedExpr, name: &str, found: &mut BTreeSet<String>) {
+    let is_it = |operand: &IdedExpr| matches!(&operand.expr, Expr::Ident(other) if other == name);
+    match &node.expr {
+        Expr::Select(select) if is_it(&select.operand) => {
+            found.insert(select.field.clone());
+        }
+        Expr::Call(call) if [INDEX, OPT_INDEX, OPT_SELECT].contains(&call.func_name.as_str()) => {
+            if let [operand, member] = call.args.as_slice()
+                && is_it(operand)
+                && let Expr::Literal(LiteralValue::String(member)) = &member.expr
+            {
+                found.insert(member.inner().to_owned());
+            }
+        }
+        _ => {}
+    }
+    let mut all = parts(node);
+    if let Expr::Comprehension(one) = &node.expr {
+        all.extend([&one.loop_cond, &one.loop_step]);
+    }
+    for part in all {
+        members_of(part, name, found);
     }
 }
 

@@ -95,21 +95,30 @@ impl<'t> Draft<'t> {
 
     /// Runs `make` on what is known of the call so far.
     fn with<T>(&self, key: Option<&str>, make: impl FnOnce(&Context<'_>) -> T) -> T {
-        let state = self
-            .snapshot
-            .as_ref()
-            .map(|snapshot| snapshot.state.value());
-        let etag = self
-            .snapshot
-            .as_ref()
-            .and_then(|snapshot| snapshot.etag.as_deref());
-        make(&Context {
+        make(&self.context(self.state().as_ref(), key))
+    }
+
+    /// The state as it was read.
+    pub(super) fn state(&self) -> Option<Value> {
+        let snapshot = self.snapshot.as_ref()?;
+        Some(snapshot.state.value())
+    }
+
+    /// What is known of the call so far, with its [`state`](Self::state).
+    pub(super) fn context<'a>(
+        &'a self,
+        state: Option<&'a Value>,
+        key: Option<&'a str>,
+    ) -> Context<'a> {
+        let snapshot = self.snapshot.as_ref();
+        let etag = snapshot.and_then(|snapshot| snapshot.etag.as_deref());
+        Context {
             args: &self.args,
             caller: &self.caller,
-            state: state.as_ref().map(|body| StateView { body, etag }),
+            state: state.map(|body| StateView { body, etag }),
             action_id: Some(self.id),
             idempotency_key: key,
-        })
+        }
     }
 
     /// The key of the intent, as far as it can be made already.

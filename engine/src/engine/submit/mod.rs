@@ -220,18 +220,14 @@ impl Engine {
     }
 
     async fn answer(&self, draft: &Draft<'_>, request: &crate::action::Rendered) -> Submitted {
-        let etag = draft
-            .snapshot
-            .as_ref()
-            .and_then(|state| state.etag.as_deref());
+        let (state, key) = (draft.state(), draft.key().ok());
         let world = &self.inner.work.world;
         let begun = self.now();
         let outcome = world
             .call_idempotent(
                 draft.tool,
                 request,
-                etag,
-                &draft.args,
+                draft.context(state.as_ref(), key.as_deref()),
                 (draft.id, draft.timeout()),
             )
             .await;

@@ -52,13 +52,25 @@ pub(super) fn step(
         }),
         timeout: reader.one(Key::Timeout, timeout),
         retry: reader.one(Key::Retry, retry),
-        when: reader.one(Key::When, |text| When::parse(text, bound)),
+        when: reader.one(Key::When, |text| when(text, bound, front)),
         exposure: reader.one(Key::Exposure, |text| Ok(text.to_owned())),
         tool,
         args,
     };
     reader.check_retry(&step);
     step
+}
+
+/// A condition is in the history with its text, and which way it went says something of what it reads.
+fn when(text: &str, bound: &[String], front: &Front) -> Result<When, String> {
+    let when = When::parse(text, bound)?;
+    let is_secret = |name: &&String| front.inputs.get(*name).is_some_and(|input| input.secret);
+    match when.variables().iter().find(is_secret) {
+        Some(name) => Err(format!(
+            "vars.{name} is a secret input, and secrets are not visible to `when`; give what decides as an input of its own"
+        )),
+        None => Ok(when),
+    }
 }
 
 struct Reader<'a> {
