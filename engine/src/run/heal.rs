@@ -2,13 +2,14 @@
 //!
 //! Nobody is asked unless whoever runs the file has given a [`Helper`]. What it proposes is read as
 //! strictly as the file, and never opens a door: a step that was withheld is not shown to it, a destructive
-//! step is never called again, the gate is asked again, a `status` line that failed stays, and a step that
-//! checked something goes on checking something. What is taken is in the history before it counts.
+//! step is never called again, the gate is asked again, and a step goes on checking what it checked
+//! (`heal_rules`). What is taken is in the history before it counts.
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use super::event::{Heal, StepOutcome, StepReport};
+use super::heal_rules::{check_args, check_asserts, check_binds};
 use crate::skill::{EditError, Secrets, Skill, Step};
 use crate::tool::EffectClass;
 
@@ -141,27 +142,22 @@ fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
 /// The file with a proposal in it, read again; else why it is not taken.
 pub(super) fn applied(
     skill: &Skill,
-    step: &Step,
+    (step, report): (&Step, &StepReport),
     proposal: &Proposal,
     level: Level,
 ) -> Result<Skill, String> {
-    let is_status = |line: &&String| line.trim_start().starts_with("status");
-    let asserts = lines(step.asserts.iter().map(crate::skill::Assertion::text));
     if let Some(proposed) = &proposal.asserts {
-        if proposed.is_empty() && !asserts.is_empty() {
-            return Err("it would check nothing any more".to_owned());
-        }
-        if asserts
-            .iter()
-            .filter(is_status)
-            .any(|line| !proposed.contains(line))
-        {
-            return Err("it would change what status is expected".to_owned());
-        }
+        check_asserts(step, report, proposed)?;
+    }
+    if let Some(proposed) = &proposal.binds {
+        check_binds(step, report, proposed)?;
     }
     let args = proposal.args.as_ref().filter(|args| **args != step.args);
     if args.is_some() && level < Level::Two {
         return Err("it would change the arguments, which this level does not allow".to_owned());
+    }
+    if let Some(args) = args {
+        check_args(skill, &step.args, args)?;
     }
     let number = step.number;
     let mut edit = skill.edit();

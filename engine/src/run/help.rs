@@ -38,7 +38,7 @@ impl Help {
         let ask = heal::ask(step, &report, &text, &driver.secrets(), self.level);
         let proposed = self.helper.propose(&ask).await;
         let taken = proposed.and_then(|proposal| {
-            let file = heal::applied(skill, step, &proposal, self.level)?;
+            let file = heal::applied(skill, (step, &report), &proposal, self.level)?;
             let mut steps = file.steps.iter();
             let after = steps.find(|other| other.number == step.number).cloned();
             let after = after.ok_or("the step is gone from the changed file")?;

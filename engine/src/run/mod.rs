@@ -20,6 +20,7 @@ mod evolve;
 mod follow;
 pub mod gate;
 pub mod heal;
+mod heal_rules;
 mod help;
 pub mod id;
 mod judge;

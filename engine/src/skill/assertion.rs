@@ -31,6 +31,19 @@ enum Test {
     Compare { path: Path, op: Op, value: Value },
 }
 
+impl Test {
+    /// The path that it looks at; none where it looks at something else.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Status { .. } | Self::Body { .. } => None,
+            Self::Is { path, .. }
+            | Self::Matches { path, .. }
+            | Self::Length { path, .. }
+            | Self::Compare { path, .. } => Some(path),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Array,
@@ -109,6 +122,48 @@ impl Assertion {
 
     pub(super) fn has_pattern(&self) -> bool {
         matches!(self.test, Test::Matches { .. })
+    }
+
+    /// Whether both say the same, however they are spaced.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.test == other.test
+    }
+
+    /// Whether it is about the status.
+    pub(crate) fn is_on_status(&self) -> bool {
+        matches!(self.test, Test::Status { .. })
+    }
+
+    /// Whether both look at the same part of an answer.
+    pub(crate) fn is_on_the_same_as(&self, other: &Self) -> bool {
+        match (&self.test, &other.test) {
+            (Test::Status { .. }, Test::Status { .. }) | (Test::Body { .. }, Test::Body { .. }) => {
+                true
+            }
+            (one, other) => one.path().is_some() && one.path() == other.path(),
+        }
+    }
+
+    /// Whether an empty answer, an empty text or an empty list would do for it.
+    pub(crate) fn holds_of_nothing(&self) -> bool {
+        let empty = [Value::Null, Value::Object(serde_json::Map::new())];
+        let passes = |json: &Value| {
+            let answer = Answer {
+                status: None,
+                text: "",
+                json: Some(json),
+            };
+            self.check(&answer).passed
+        };
+        empty.iter().any(passes)
+            || match &self.test {
+                Test::Matches { pattern, .. } => pattern.matches(""),
+                Test::Length { op, length, .. } => op.holds(0.cmp(length)),
+                Test::Status { .. }
+                | Test::Body { .. }
+                | Test::Is { .. }
+                | Test::Compare { .. } => false,
+            }
     }
 
     /// Whether it holds for an answer.

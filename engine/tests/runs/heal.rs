@@ -174,6 +174,13 @@ async fn what_would_check_less_or_change_more_than_it_may_is_not_taken() {
             &text,
             proposal(&["json.version == \"0.8\""], None),
         ),
+        (Level::One, &text, proposal(&["json.size == 5"], None)),
+        (Level::One, &text, proposal(&["body contains \"\""], None)),
+        (
+            Level::One,
+            &text,
+            proposal(&["json.version matches /.*/"], None),
+        ),
         (Level::One, &expects, proposal(&["json.size == 5"], None)),
         (Level::Two, &text, Err("the model is not there".to_owned())),
     ] {
