@@ -42,7 +42,7 @@ pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepRepo
         text: &text,
         json: json.as_ref(),
     };
-    if step.asserts.iter().any(is_of_status) {
+    if step.asserts.iter().any(Assertion::is_on_status) {
         report.failures.clear();
         report.outcome = StepOutcome::Passed;
     }
@@ -52,7 +52,7 @@ pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepRepo
     for assert in &step.asserts {
         let verdict = match &called.broken {
             // There is nothing else that could be looked at.
-            Some(why) if !is_of_status(assert) => Verdict {
+            Some(why) if !assert.is_on_status() => Verdict {
                 text: assert.text().to_owned(),
                 passed: false,
                 seen: why.clone(),
@@ -86,11 +86,6 @@ pub(super) fn judge(step: &Step, called: &Called, secrets: &Secrets) -> StepRepo
         report.outcome = StepOutcome::Failed;
     }
     report
-}
-
-/// Whether an assertion is about the status alone.
-fn is_of_status(assert: &Assertion) -> bool {
-    assert.text().starts_with("status")
 }
 
 /// The report of a step whose call took effect and whose answer was lost: there is nothing that its

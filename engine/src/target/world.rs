@@ -62,7 +62,9 @@ impl World {
             return Ok(None);
         };
         let rendered = tool.render_state(ctx).map_err(|error| error.message)?;
-        let answer = self.read(tool, &query.http, &rendered).await?;
+        let answer = self
+            .read(tool, &query.http, &rendered, ctx.action_id)
+            .await?;
         if !(200..300).contains(&answer.status) {
             return Err(format!(
                 "the state query was answered with {}",
@@ -91,7 +93,9 @@ impl World {
             return Err("the tool has no check any more".to_owned());
         };
         let rendered = tool.render_check(ctx).map_err(|error| error.message)?;
-        let answer = self.read(tool, &check.http, &rendered).await?;
+        let answer = self
+            .read(tool, &check.http, &rendered, ctx.action_id)
+            .await?;
         // Only these can speak of the effect. All others speak of the way there, of our credential
         // or of the question itself, and a rule such as `status == 200` would take them for a no.
         if !matches!(answer.status, 200..=299 | 404 | 410) {
@@ -262,10 +266,15 @@ impl World {
         tool: &Tool,
         call: &HttpCall,
         rendered: &Rendered,
+        id: Option<ActionId>,
     ) -> Result<Answer, String> {
         assert_eq!(rendered.method, "GET", "reading changes nothing");
         let until = Instant::now() + tool.timeout;
-        let (mut outgoing, secrets) = outgoing(call, rendered, until).await?;
+        let (mut outgoing, mut hidden) = outgoing(call, rendered, until).await?;
+        if let Some(id) = id {
+            // What was sent may be what is read.
+            hidden.add_inputs(&self.asides.secrets(id));
+        }
         // A cache could answer with what was true before.
         outgoing
             .headers
@@ -275,7 +284,7 @@ impl World {
                 .headers
                 .push(("Accept".to_owned(), "application/json".to_owned()));
         }
-        let seen = call_once(self.target.as_ref(), outgoing, &secrets, until).await;
+        let seen = call_once(self.target.as_ref(), outgoing, &hidden, until).await;
         seen.map_err(|error| match error {
             CallError::NotDelivered(message) | CallError::Unknown(message) => message,
         })

@@ -121,3 +121,29 @@ fn i16_a_secret_that_comes_back_in_another_form_is_kept_in_none() {
         assert_nowhere(&place, "holdpoint-runs", form);
     }
 }
+
+#[test]
+fn i16_a_state_that_repeats_what_was_sent_is_kept_without_the_secret() {
+    const SECRET: &str = "canary-of-the-state";
+    let (place, web) = (Place::new(), Web::open());
+    let tools = json!({ "tools": { "set_price": {
+        "safetyClass": "write-once-checkable",
+        "state": { "http": { "get": format!("{}/last", web.address) } },
+        "execute": { "http": { "post": format!("{}/price", web.address), "json": { "p": "{p}" } } },
+    } } });
+    place.write("holdpoint.json", &tools.to_string());
+    let inputs = json!({ "token": { "secret": true } });
+    let first = json!({ "url": format!("{}/x", web.address), "body": { "t": "{{token}}" } });
+    let lines = "- effect: idempotent-write";
+    let steps = [
+        ("http.post", first, lines),
+        ("set_price", json!({ "p": 3 }), lines),
+    ];
+    place.write("SKILL.md", &skill(&inputs, &steps));
+    let given = format!("token={SECRET}");
+    let run = ["run", "SKILL.md", "--allow-writes", "--var", &given];
+    place.run(&run).code(0);
+    assert_eq!(web.calls()[0].body, json!({ "t": SECRET }));
+    assert_eq!(web.calls().len(), 2);
+    assert_nowhere(&place, "holdpoint-runs", SECRET);
+}

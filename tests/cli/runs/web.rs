@@ -106,6 +106,10 @@ async fn answer(
 ) -> Json<Value> {
     web.requests.fetch_add(1, Ordering::SeqCst);
     let rest = Duration::from_millis(web.slowness.load(Ordering::SeqCst));
+    if method == Method::GET && uri.path() == "/last" {
+        let last = web.calls().pop();
+        return Json(last.map(|call| call.body).unwrap_or_default());
+    }
     if method == Method::GET {
         let Some(key) = uri.path().strip_prefix("/done/") else {
             let left = web.left.load(Ordering::SeqCst);
