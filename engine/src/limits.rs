@@ -122,8 +122,15 @@ pub const QUESTIONS_MAX: usize = 100;
 // --- the core of an action ------------------------------------------------------------------
 
 /// How often the source of truth may fail to answer, once quiet time has passed, before a person is
-/// asked: with the default backoff of 1 s to 5 min about an hour, longer than most outages.
+/// asked: with the waits below about an hour, longer than most outages.
 pub const INCONCLUSIVE_CHECKS_MAX: u32 = 20;
+
+/// The first wait between two questions to the source of truth, in milliseconds; each is twice as long
+/// as the one before. A tool's `retry` says nothing of them: it is for calls that did not arrive.
+pub const CHECK_WAIT_MS_MIN: u64 = 1000;
+
+/// The longest wait between two questions to the source of truth, in milliseconds.
+pub const CHECK_WAIT_MS_MAX: u64 = 5 * 60 * 1000;
 
 /// How often the same call is sent again with the same key, at most, before a person is asked. A
 /// target that answered neither the call nor three repeats has a longer fault than a lost answer.

@@ -334,6 +334,28 @@ fn incident_18_a_source_of_truth_that_cannot_answer_says_nothing() {
 }
 
 #[test]
+fn the_source_of_truth_is_asked_for_about_an_hour_whatever_the_retry_of_the_tool_says() {
+    for (min, max) in [(1, 5), (500, 500), (1_000, 300_000), (3_600_000, 3_600_000)] {
+        let mut case = doubtful();
+        case.action.proposal.terms.backoff_min_ms = min;
+        case.action.proposal.terms.backoff_max_ms = max;
+        let mut asked_at = QUIET;
+        loop {
+            let silent = Finding::Inconclusive {
+                message: "503".to_owned(),
+            };
+            case = case.then(ask(silent, asked_at));
+            match case.action.due_at() {
+                Some(next) => asked_at = next.0 - at(0).0,
+                None => break,
+            }
+        }
+        let minutes = (asked_at - QUIET) / 60_000;
+        assert!((50..70).contains(&minutes), "{minutes} for {min}..{max}");
+    }
+}
+
+#[test]
 fn without_a_check_a_person_settles_at_once() {
     let mut case = Case::executing();
     case.action.proposal.terms.can_check = false;

@@ -1,10 +1,10 @@
 //! How an attempt ended, and what the source of truth says of it.
 
-use super::{backoff, next_try, resend};
+use super::{doubled, next_try, resend};
 use crate::action::command::{AttemptOutcome, Finding};
 use crate::action::{Action, Attempt, Event, Phase, Refusal, ReplanReason, SafetyClass};
 use crate::canon::CanonicalJson;
-use crate::limits::INCONCLUSIVE_CHECKS_MAX;
+use crate::limits::{CHECK_WAIT_MS_MAX, CHECK_WAIT_MS_MIN, INCONCLUSIVE_CHECKS_MAX};
 use crate::seeded::Bug;
 use crate::time::Timestamp;
 
@@ -178,7 +178,12 @@ pub(super) fn check(
             status: action.status(),
         });
     };
-    let again = at.plus_ms(backoff(action, checks.saturating_add(1)));
+    let wait = doubled(
+        CHECK_WAIT_MS_MIN,
+        CHECK_WAIT_MS_MAX,
+        checks.saturating_add(1),
+    );
+    let again = at.plus_ms(wait);
     let event = match finding {
         Finding::Happened { evidence } => Event::FoundDone {
             attempt,

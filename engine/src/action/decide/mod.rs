@@ -203,11 +203,13 @@ fn expiry(action: &Action, at: Timestamp) -> Option<Event> {
 /// How long to wait after `failures` failures in a row: the shortest wait, doubled each time.
 fn backoff(action: &Action, failures: u32) -> u64 {
     let terms = &action.proposal.terms;
-    let doubled = 2_u64.saturating_pow(failures.saturating_sub(1));
-    terms
-        .backoff_min_ms
-        .saturating_mul(doubled)
-        .min(terms.backoff_max_ms)
+    doubled(terms.backoff_min_ms, terms.backoff_max_ms, failures)
+}
+
+/// The shortest wait, doubled with each failure after the first, up to the longest.
+fn doubled(min_ms: u64, max_ms: u64, failures: u32) -> u64 {
+    let factor = 2_u64.saturating_pow(failures.saturating_sub(1));
+    min_ms.saturating_mul(factor).min(max_ms)
 }
 
 /// When to try again after one more failure that certainly had no effect; none where that was the

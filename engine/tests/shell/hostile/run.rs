@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use holdpoint_engine::action::{Action, ActionId, AttemptResult, Phase, Status};
 use holdpoint_engine::engine::{Options, Versioned};
+use holdpoint_engine::limits::CHECK_WAIT_MS_MAX;
 use holdpoint_storage::MemoryLog;
 use serde_json::{Map, json};
 
@@ -18,12 +19,17 @@ use crate::world::{
     ManualClock, Scene, Shop, alice, auditor, open_with, operator, service, submission, taken,
 };
 
-/// The longest backoff of the tools: nothing is due later than this but what waits for people.
+/// The longest backoff of the tools: while calls are made nothing is due later than this.
 const STRIDE: Duration = Duration::from_secs(5);
 
-/// Strides after which every doubt has had all its looks: three attempts of 30 s, each with its
-/// quiet time, and twenty looks in vain.
-const STRIDES: u32 = 240;
+/// Strides in which every call is made: three attempts of 30 s, each with its quiet time.
+const STRIDES: u32 = 60;
+
+/// The longest wait between two looks at the source of truth.
+const LONG_STRIDE: Duration = Duration::from_millis(CHECK_WAIT_MS_MAX);
+
+/// Strides after which every doubt has had all its looks: twenty in vain after each of three attempts.
+const LONG_STRIDES: u32 = 80;
 
 /// Longer than any target waits before it does something.
 const LATE: Duration = Duration::from_hours(1);
@@ -126,11 +132,12 @@ impl Run {
             }
         }
         assert!(misread.is_empty(), "{misread:#?}");
-        for _ in 0..STRIDES {
+        let short = (0..STRIDES).map(|_| STRIDE);
+        for stride in short.chain((0..LONG_STRIDES).map(|_| LONG_STRIDE)) {
             if open.is_empty() {
                 break;
             }
-            self.scene.pass(STRIDE);
+            self.scene.pass(stride);
             self.quiet(&mut open).await;
         }
         assert!(open.is_empty(), "i27: {} actions are stuck", open.len());
