@@ -26,7 +26,7 @@ impl Engine {
 
     /// The same, at most once for a key that the client chose, 1 to 255 printable ASCII characters. The
     /// same request under the same key is answered with the first run, and true; another one is refused.
-    /// The keys are those of submissions too, each principal's own. The values of secret inputs are not
+    /// The keys are each principal's own, and apart from those of submissions. The values of secret inputs are not
     /// compared: not even a digest of them is stored.
     pub async fn start_run_once(
         &self,
@@ -38,7 +38,7 @@ impl Engine {
         let store = &self.inner.store;
         let stopped = |error| RunError::Unavailable(Box::new(error));
         store.stop.may_begin().map_err(stopped)?;
-        let key = key.map(|key| (claim_key("rk/", &by.id, key), fingerprint(&new)));
+        let key = key.map(|key| (claim_key("rk/runs/", &by.id, key), fingerprint(&new)));
         if let Some((key, fingerprint)) = &key {
             let held = self.log().claim(key);
             let held = held.map_err(|error| RunError::Unavailable(Box::new(error)))?;
@@ -110,7 +110,7 @@ impl Engine {
             claimed(holder).map_err(|error| RunError::Unavailable(Box::new(error)))?;
         let first = self.run(by, RunId::from_bytes(id));
         if digest != fingerprint {
-            // An action may hold it as well; then there is no such run.
+            // The run is not named where it may not be seen any more.
             let first = first.ok().map(|run| run.id);
             return Err(RunError::KeyReused { first });
         }
