@@ -357,6 +357,9 @@ pub enum Refusal {
         /// What it is.
         status: Status,
     },
+    /// The number that the worker names is not that of its lease.
+    #[error("this is not the epoch of the lease")]
+    WrongEpoch,
     /// The worker has said something else before.
     #[error("this attempt was reported before, with another outcome")]
     AlreadyReported,

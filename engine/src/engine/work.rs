@@ -173,7 +173,7 @@ impl Engine {
     /// Takes what the principal says of its attempt. The same again is answered as the first one was.
     ///
     /// What comes after the end of the lease is kept as evidence and answered with
-    /// [`WorkError::LeaseLost`].
+    /// [`WorkError::LeaseLost`], what names another epoch with [`WorkError::WrongEpoch`].
     pub async fn complete(
         &self,
         by: &Principal,
@@ -191,7 +191,7 @@ impl Engine {
             at,
         };
         let committed = self.inner.store.act(id.action, &by.id, wish).await?;
-        if counts(&committed)? {
+        if counts(&committed).map_err(|error| epoch_first(error, &view.action, id, epoch))? {
             let proposal = &view.action.proposal;
             let begun = view.action.attempts.last().map(|last| last.started_at);
             let took = begun.map(|begun| self.now().since(begun));
@@ -304,6 +304,16 @@ fn counts(committed: &Committed) -> Result<bool, WorkError> {
         (true, _) => Ok(false),
         (false, true) => Ok(true),
         (false, false) => Err(WorkError::LeaseLost),
+    }
+}
+
+/// Why a report does not count: where its epoch is none of the attempt's lease, that comes first.
+fn epoch_first(error: WorkError, action: &Action, id: WorkId, epoch: u64) -> WorkError {
+    let mut attempts = action.attempts.iter();
+    let held = attempts.find(|attempt| attempt.number == id.attempt);
+    match held.and_then(|held| held.lease.as_ref()) {
+        Some(lease) if lease.epoch != epoch => WorkError::WrongEpoch,
+        Some(_) | None => error,
     }
 }
 

@@ -243,10 +243,19 @@ fn i12_an_old_epoch_and_another_worker_are_refused() {
         ..anton.clone()
     };
     let status = Status::Executing;
+    // What it says is kept, and the lease goes on as it was.
+    let kinds = case.kinds(report(&old, done(), at(2)));
+    assert_eq!(kinds, Ok(vec!["action.late_answer"]));
+    let heard = case.clone().then(report(&old, done(), at(2)));
+    assert_eq!(heard.action.status(), status);
+    let again = heard.when(report(&old, done(), at(3)));
+    assert_eq!(again, Err(Refusal::WrongEpoch), "once");
     assert_eq!(
-        case.when(report(&old, done(), at(2))),
-        Err(Refusal::LeaseLost { status })
+        heard.when(heartbeat(&old, 10_000, at(3))),
+        Err(Refusal::WrongEpoch)
     );
+    let counts = heard.then(report(&anton, done(), at(4)));
+    assert_eq!(counts.action.status(), Status::Succeeded);
     let berta = holder(&case, "berta");
     assert_eq!(
         case.when(report(&berta, done(), at(2))),

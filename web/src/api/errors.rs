@@ -64,7 +64,7 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::NotUnknown { .. } => Code::NotUnknown,
         Refusal::OwnOutcome => Code::OwnOutcome,
         Refusal::NotHolder => Code::NotTheHolder,
-        Refusal::LeaseLost { .. } => Code::LeaseLost,
+        Refusal::LeaseLost { .. } | Refusal::WrongEpoch => Code::LeaseLost,
         Refusal::AlreadyReported => Code::AlreadyReported,
         Refusal::Exists
         | Refusal::Missing

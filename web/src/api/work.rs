@@ -184,7 +184,7 @@ impl From<WorkError> for Problem {
             WorkError::KeyReused { .. } => Self::new(Code::KeyReused, detail),
             WorkError::Overloaded => Self::new(Code::Overloaded, detail).after(LATER),
             WorkError::NotHolder => Self::new(Code::NotTheHolder, detail),
-            WorkError::LeaseLost => Self::new(Code::LeaseLost, detail),
+            WorkError::LeaseLost | WorkError::WrongEpoch => Self::new(Code::LeaseLost, detail),
             WorkError::AlreadyReported => Self::new(Code::AlreadyReported, detail),
             WorkError::Unavailable(source) => unavailable(source.as_ref()),
         }

@@ -96,8 +96,8 @@ codes! {
         "Only an action whose outcome is unknown can be settled.";
     NotTheHolder, "not_the_holder", FORBIDDEN, "Another worker has this attempt",
         "Only the key that claimed an attempt may say anything about it. Claim other work.";
-    LeaseLost, "lease_lost", CONFLICT, "The lease has ended",
-        "The worker was silent for longer than its lease, or the epoch is another one. The outcome is unknown until the source of truth or a person says what happened. Do nothing more about this attempt: what you said is kept as evidence.";
+    LeaseLost, "lease_lost", CONFLICT, "The lease has ended, or is not this one",
+        "The worker was silent for longer than its lease: the outcome is unknown until the source of truth or a person says what happened. Do nothing more about this attempt; a report is kept as evidence. Or the epoch is not that of the lease, and the detail says so: a lease that runs goes on, and counts with the epoch that came with the claim.";
     AlreadyReported, "already_reported", CONFLICT, "The attempt was reported before, differently",
         "One attempt has one report. The same report again is answered as the first one was; another one is refused.";
     NotFinal, "not_final", CONFLICT, "The action has no receipt yet",

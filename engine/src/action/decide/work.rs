@@ -23,6 +23,9 @@ pub(super) fn heartbeat(
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
     let (held, lease) = held(action, holder)?;
+    if !names_epoch(lease, holder) {
+        return Err(Refusal::WrongEpoch);
+    }
     if !is_live(action, held, lease, at) {
         return ended_or_lost(action, None, at);
     }
@@ -41,7 +44,8 @@ pub(super) fn heartbeat(
 }
 
 /// Takes what the worker says. The same report again is answered as the first one was; one that
-/// comes after the end of the lease is kept as evidence and changes nothing (invariant I11).
+/// comes after the end of the lease, or names another epoch than its own, is kept as evidence and
+/// changes nothing (invariant I11).
 pub(super) fn report(
     action: &Action,
     holder: &Holder,
@@ -50,6 +54,11 @@ pub(super) fn report(
 ) -> Result<Vec<Event>, Refusal> {
     let (held, lease) = held(action, holder)?;
     let attempt = held.number;
+    if !names_epoch(lease, holder) {
+        let said = report.evidence;
+        let evidence = said.and_then(|evidence| kept(attempt, lease, evidence, at));
+        return evidence.map_or(Err(Refusal::WrongEpoch), |evidence| Ok(vec![evidence]));
+    }
     match lease.reported {
         Some(first) if first == report.digest => return Ok(Vec::new()),
         Some(_) => return Err(Refusal::AlreadyReported),
@@ -126,12 +135,12 @@ fn held<'a>(action: &'a Action, holder: &Holder) -> Result<(&'a Attempt, &'a Lea
     if lease.worker.id != holder.worker {
         return Err(Refusal::NotHolder);
     }
-    if lease.epoch != holder.epoch && !Bug::StaleLeaseAccepted.is_on() {
-        return Err(Refusal::LeaseLost {
-            status: action.status(),
-        });
-    }
     Ok((attempt, lease))
+}
+
+/// Whether the worker speaks of the lease that it was given.
+fn names_epoch(lease: &Lease, holder: &Holder) -> bool {
+    lease.epoch == holder.epoch || Bug::StaleLeaseAccepted.is_on()
 }
 
 /// Whether what the worker says now counts.

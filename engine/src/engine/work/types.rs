@@ -126,6 +126,12 @@ pub enum WorkError {
     /// The lease ended, or was never this one. What was said is evidence at most.
     #[error("the lease has ended; what was said does not count any more")]
     LeaseLost,
+    /// The epoch is not that of the lease. What was said is evidence at most.
+    #[error(
+        "this is not the epoch of the lease; use the one that came with the claim. What was said does \
+         not count"
+    )]
+    WrongEpoch,
     /// The worker has said something else before.
     #[error("this attempt was reported before, with another outcome")]
     AlreadyReported,
@@ -158,6 +164,7 @@ impl From<CommitError> for WorkError {
         match error {
             CommitError::Refused(Refusal::NotHolder) => Self::NotHolder,
             CommitError::Refused(Refusal::LeaseLost { .. }) => Self::LeaseLost,
+            CommitError::Refused(Refusal::WrongEpoch) => Self::WrongEpoch,
             CommitError::Refused(Refusal::AlreadyReported) => Self::AlreadyReported,
             CommitError::Refused(Refusal::OutOfPlace { .. } | Refusal::Missing)
             | CommitError::Missing => Self::NotFound,

@@ -139,7 +139,13 @@ async fn i12_a_heartbeat_keeps_the_lease_and_a_stranger_does_not() {
         .engine
         .heartbeat(&worker("anton"), given.id, given.epoch - 1, None)
         .await;
-    assert!(matches!(old, Err(WorkError::LeaseLost)));
+    assert!(matches!(old, Err(WorkError::WrongEpoch)));
+    let mut wrong = given.clone();
+    wrong.epoch -= 1;
+    for turn in ["kept as evidence", "refused"] {
+        let said = complete(&scene.engine, "anton", &wrong, shipped()).await;
+        assert!(matches!(said, Err(WorkError::WrongEpoch)), "{turn}");
+    }
     let stolen = complete(&scene.engine, "berta", &given, shipped()).await;
     assert!(matches!(stolen, Err(WorkError::NotHolder)));
     let now = scene
