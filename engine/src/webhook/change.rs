@@ -180,7 +180,10 @@ impl Webhooks {
             reason,
             through,
         };
-        let draft = Draft::of(by, self.now(), event);
+        let draft = Draft {
+            deliveries: self.held(&before)?,
+            ..Draft::of(by, self.now(), event)
+        };
         still_there(self.commit(turn, id, draft).await?)
     }
 
@@ -205,7 +208,11 @@ impl Webhooks {
         }
         let from = from.unwrap_or(before.place.through);
         check_from(from, self.head()?)?;
-        let draft = Draft::of(by, self.now(), Event::Enabled { reason, from });
+        let now = self.now();
+        let draft = Draft {
+            deliveries: self.released(id, from, now)?,
+            ..Draft::of(by, now, Event::Enabled { reason, from })
+        };
         still_there(self.commit(turn, id, draft).await?)
     }
 

@@ -13,6 +13,9 @@ use crate::time::Timestamp;
 /// log comes without its indexes.
 const RECORD_EVERY: u32 = 256;
 
+/// Why an endpoint that answered 410 is disabled.
+pub(super) const GONE: &str = "the endpoint answered 410: it does not want to hear any more";
+
 /// What an attempt came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
@@ -103,8 +106,7 @@ pub(super) fn after_attempt(endpoint: &Endpoint, attempted: &Attempted) -> Decis
     let busy = match attempted.seen {
         Seen::Taken => return delivered(endpoint, position),
         Seen::Gone => {
-            let reason = "the endpoint answered 410: it does not want to hear any more";
-            return stop(Vec::new(), Cause::Gone, reason.to_owned());
+            return stop(Vec::new(), Cause::Gone, GONE.to_owned());
         }
         Seen::Busy(asked) => Some(asked.unwrap_or_default()),
         Seen::Failed => None,

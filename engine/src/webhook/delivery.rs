@@ -45,6 +45,10 @@ pub enum DeliveryState {
     Delivered,
     /// It was not taken, and is sent again only when a person does something.
     Failed,
+    /// Its endpoint was disabled while it was tried: it is sent again when somebody enables that.
+    Held,
+    /// It is not sent any more: meanwhile the endpoint hears of other events, or begins behind it.
+    Dropped,
 }
 
 impl DeliveryState {
@@ -54,6 +58,22 @@ impl DeliveryState {
             Self::Pending { .. } => "pending",
             Self::Delivered => "delivered",
             Self::Failed => "failed",
+            Self::Held => "held",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Why nothing is sent, where its name alone does not say it.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Pending { .. } | Self::Delivered | Self::Failed => None,
+            Self::Held => Some(
+                "the endpoint was disabled while this was tried; it is sent again when somebody enables it",
+            ),
+            Self::Dropped => Some(
+                "not sent any more: the endpoint does not ask for such events now, its owner may not see \
+                 this one, or it was enabled from a later position",
+            ),
         }
     }
 }

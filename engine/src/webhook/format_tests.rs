@@ -175,6 +175,8 @@ fn i26_every_stored_format_is_still_read_and_written() {
         ("a delivery, pending", pending, of_event),
         ("a delivery, delivered", DeliveryState::Delivered, test),
         ("a delivery, failed", DeliveryState::Failed, of_event),
+        ("a delivery, held", DeliveryState::Held, of_event),
+        ("a delivery, dropped", DeliveryState::Dropped, of_event),
     ] {
         check(&mut known, name, &delivery(state, id));
     }

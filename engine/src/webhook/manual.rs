@@ -1,17 +1,18 @@
 //! What people send by hand: a test, or an event once more. It is sent at once and once, and the
 //! answer says what came of it.
 
-use super::decide::{Seen, after_attempt};
+use super::decide::{GONE, Seen, after_attempt};
 use super::delivery::{Delivery, DeliveryState};
 use super::endpoint::Endpoint;
 use super::error::WebhookError;
+use super::event::{Cause, Event};
 use super::id::{EndpointId, MessageId};
 use super::message::Message;
 use super::send::{Sender, Told, attempted};
 use super::store::Draft;
 
 impl Sender {
-    /// Tries an endpoint out, also a disabled one. Moves nothing.
+    /// Tries an endpoint out, also a disabled one. Moves nothing; an answer of 410 disables it.
     pub(crate) async fn test(&self, by: &str, id: EndpointId) -> Result<Delivery, WebhookError> {
         let endpoint = self.hooks.get(id).ok_or(WebhookError::NotFound)?;
         let message = Message::test(&endpoint, self.hooks.now());
@@ -19,7 +20,8 @@ impl Sender {
     }
 
     /// Sends an event once more, under the same id. Where it is the one that the endpoint waits for
-    /// and it is taken, the endpoint goes on; else nothing moves.
+    /// and it is taken, the endpoint goes on behind it, at once or when it is enabled; else nothing
+    /// moves. An answer of 410 disables it.
     pub(crate) async fn redeliver(
         &self,
         by: &str,
@@ -77,16 +79,19 @@ impl Sender {
             .ok_or(WebhookError::NotFound)?;
         let mut delivery = self.known(&message)?;
         delivery.add(sent.attempt.clone());
-        let is_awaited = now
-            .place
-            .trying
-            .is_some_and(|trying| Some(trying.position) == message.id.position());
+        let awaited = match now.place.trying {
+            Some(trying) => Some(trying.position),
+            // It stands right before the event that it is to go on with.
+            None if !now.is_enabled() => now.place.through.checked_add(1),
+            None => None,
+        };
+        let is_awaited = awaited.is_some() && awaited == message.id.position();
         let mut draft = Draft {
             by: by.to_owned(),
             at: sent.ended,
             events: Vec::new(),
             place: None,
-            delivery: None,
+            deliveries: Vec::new(),
         };
         if sent.seen == Seen::Taken {
             delivery.state = DeliveryState::Delivered;
@@ -96,7 +101,20 @@ impl Sender {
                 draft.place = Some(decision.place);
             }
         }
-        draft.delivery = Some(delivery.clone());
+        let is_the_same = now.place.epoch == endpoint.place.epoch && now.url == endpoint.url;
+        if sent.seen == Seen::Gone && now.is_enabled() && is_the_same {
+            draft.events.push(Event::Disabled {
+                cause: Cause::Gone,
+                reason: GONE.to_owned(),
+                through: now.place.through,
+            });
+            draft.deliveries = self.hooks.held(&now)?;
+            draft.deliveries.retain(|held| held.id != delivery.id);
+            if is_awaited {
+                delivery.state = DeliveryState::Held;
+            }
+        }
+        draft.deliveries.push(delivery.clone());
         self.hooks.commit(turn, endpoint.id, draft).await?;
         Ok(delivery)
     }

@@ -26,6 +26,7 @@ mod change;
 mod decide;
 mod delivery;
 mod describe;
+mod ending;
 mod endpoint;
 mod error;
 mod event;

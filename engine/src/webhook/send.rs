@@ -171,7 +171,7 @@ impl Sender {
             at: sent.ended,
             events: decision.events,
             place: Some(decision.place),
-            delivery: Some(delivery),
+            deliveries: vec![delivery],
         };
         self.hooks.commit(turn, endpoint.id, draft).await?;
         Ok(decision.outcome)

@@ -64,7 +64,7 @@ pub(super) struct Draft {
     pub(super) at: Timestamp,
     pub(super) events: Vec<Event>,
     pub(super) place: Option<Place>,
-    pub(super) delivery: Option<Delivery>,
+    pub(super) deliveries: Vec<Delivery>,
 }
 
 impl Draft {
@@ -75,7 +75,7 @@ impl Draft {
             at,
             events: vec![event],
             place: None,
-            delivery: None,
+            deliveries: Vec::new(),
         }
     }
 }
@@ -206,7 +206,7 @@ impl Webhooks {
             at: self.now(),
             events: Vec::new(),
             place: Some(endpoint.place),
-            delivery: None,
+            deliveries: Vec::new(),
         };
         self.commit(turn, id, draft).await.map(|_| ())
     }
@@ -346,16 +346,17 @@ fn batch(
         put(ENDPOINTS, key.clone(), Vec::new());
     }
     put(PLACES, key, encode(&endpoint.place)?);
-    if let Some(delivery) = &draft.delivery {
+    for delivery in &draft.deliveries {
         put(DELIVERIES, delivery.id.key(), encode(delivery)?);
         kept.insert(delivery.id);
-        while DELIVERIES_KEPT < kept.len() {
-            // Never the one that was just sent, however old its event is.
-            let oldest = kept.iter().find(|id| **id != delivery.id).copied();
-            let Some(oldest) = oldest else { break };
-            kept.remove(&oldest);
-            batch.deletes.push((DELIVERIES, oldest.key()));
-        }
+    }
+    while DELIVERIES_KEPT < kept.len() {
+        // Never one that was just sent, however old its event is.
+        let is_new = |id: &MessageId| draft.deliveries.iter().any(|new| new.id == *id);
+        let oldest = kept.iter().find(|id| !is_new(id)).copied();
+        let Some(oldest) = oldest else { break };
+        kept.remove(&oldest);
+        batch.deletes.push((DELIVERIES, oldest.key()));
     }
     Ok(batch)
 }

@@ -188,6 +188,10 @@ impl Worker {
             let message = match told.map_err(|error| self.failed(&error))? {
                 Told::Message(message) => message,
                 Told::Nothing => {
+                    let tried = endpoint.place.trying.map(|it| it.position);
+                    if tried == Some(record.position) {
+                        self.stored(hooks.drop_tried(self.id, epoch, record.position).await)?;
+                    }
                     hooks.pass(self.id, epoch, record.position);
                     return Ok(Step::Passed);
                 }

@@ -186,8 +186,10 @@ pub struct WebhookDelivery {
     pub position: Option<u64>,
     /// The action that it is about.
     pub action_id: Option<String>,
-    /// `pending`, `delivered` or `failed`.
+    /// `pending`, `delivered`, `failed`, `held` (its endpoint is disabled) or `dropped`.
     pub status: String,
+    /// Why nothing is sent, of one that is held or dropped.
+    pub note: Option<String>,
     /// When it is sent again.
     pub next_attempt_at: Option<String>,
     /// How often it was sent.
@@ -222,7 +224,10 @@ impl From<&webhook::Delivery> for WebhookDelivery {
         };
         let next = match delivery.state {
             webhook::DeliveryState::Pending { next_at } => Some(next_at.rfc3339()),
-            webhook::DeliveryState::Delivered | webhook::DeliveryState::Failed => None,
+            webhook::DeliveryState::Delivered
+            | webhook::DeliveryState::Failed
+            | webhook::DeliveryState::Held
+            | webhook::DeliveryState::Dropped => None,
         };
         Self {
             id: delivery.id.to_string(),
@@ -231,6 +236,7 @@ impl From<&webhook::Delivery> for WebhookDelivery {
             position: delivery.id.position(),
             action_id: delivery.action.map(|id| id.to_string()),
             status: delivery.state.name().into(),
+            note: delivery.state.words().map(Into::into),
             next_attempt_at: next,
             attempts_made: delivery.made,
             attempts: delivery.attempts.iter().map(attempt).collect(),

@@ -129,6 +129,8 @@ impl DeliveryView {
             DeliveryState::Pending { next_at } => ("Again later", "wait", Some(next_at)),
             DeliveryState::Delivered => ("Delivered", "good", None),
             DeliveryState::Failed => ("Failed", "bad", None),
+            DeliveryState::Held => ("Held until it is enabled", "wait", None),
+            DeliveryState::Dropped => ("Not sent any more", "off", None),
         };
         let attempt = |it: &Attempt| AttemptView {
             at: When::new(it.at, now),
