@@ -25,10 +25,10 @@ pub(crate) const BY: &str = "cli";
 pub(crate) struct AdminArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// Do it through this running server, as an administrator
+    /// Do it through this running server, as an administrator (`pause` and `resume`: or an operator)
     #[arg(long, env = "HOLDPOINT_SERVER", value_name = "URL")]
     server: Option<String>,
-    /// A file with the session token of an administrator [default: where `login` left it]
+    /// A file with the session token of somebody who may [default: where `login` left it]
     #[arg(long, env = "HOLDPOINT_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Send the token over plain HTTP to another machine
@@ -95,15 +95,33 @@ impl Admin {
             let file = config::load_settings(args.place.config.as_deref())?;
             let leaf = config::leaf(matches);
             let settings = Settings::resolve(args.place.data.as_ref(), None, file, leaf);
-            if settings.data.value.exists() {
+            let folder = &settings.data.value;
+            let why = if folder.exists() {
                 match Self::open(&args, matches, output).await {
-                    Err(failure) if failure.code == ExitCode::Conflict => {}
+                    Err(failure) if failure.code == ExitCode::Conflict => failure,
                     opened => return opened,
                 }
-            }
-            args.server = Some(client::address_here(settings.listen.value));
+            } else {
+                Failure::usage(format!("there is no folder {}", folder.display()))
+            };
+            let server = client::address_here(settings.listen.value);
+            args.server = Some(server.clone());
+            let opened = Self::open(&args, matches, output).await?;
+            return opened.answering(&server, why).await;
         }
         Self::open(&args, matches, output).await
+    }
+
+    /// The same, where the server that nobody named answers; else why it had to be one.
+    async fn answering(self, server: &str, why: Failure) -> Outcome<Self> {
+        if let Self::Server(client) = &self
+            && client.get_text("/livez").await.is_err()
+        {
+            return Err(why.detail(format!("no server answers at {server}")).help(
+                "name the server that has the folder with --server URL, or the folder with --data FOLDER",
+            ));
+        }
+        Ok(self)
     }
 
     /// Lets go of the folder.

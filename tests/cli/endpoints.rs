@@ -12,6 +12,42 @@ fn said(found: &Run) -> String {
     from.collect::<Vec<_>>().join("\n")
 }
 
+#[test]
+fn the_doctor_calls_nothing_good_that_it_did_not_look_at() {
+    let place = place();
+    place.add_person("olga@example.com", "operator");
+    let (id, _) = add(&place, NOWHERE);
+    let disable = ["webhooks", "disable", &id, "--reason", "a move"];
+    place.run(&disable).ok();
+    let server = Server::start(&place, &[]);
+    submit(&place, &server, 1);
+    let at = ["--server", server.url.as_str(), "--token-file"];
+    let login = ["login", "olga@example.com", "--password-file", "pw"];
+    place.run(&[&login[..], &at, &["olga"]].concat()).ok();
+    let as_operator = place.run(&[&["doctor"][..], &at, &["olga"]].concat());
+    let told = said(&as_operator);
+    assert!(told.contains("is disabled since"), "{}", as_operator.out);
+    let as_service = place.run(&[&["doctor"][..], &at, &["key"]].concat());
+    let told = said(&as_service);
+    assert!(told.contains("not looked at"), "{}", as_service.out);
+    server.stop();
+    place.run(&["export", "log.jsonl"]).ok();
+    place.run(&["import", "log.jsonl", "--data", "other"]).ok();
+    let found = place.run(&["doctor", "--data", "other"]);
+    let mut lines = found
+        .out
+        .lines()
+        .filter(|line| line.contains("not looked at: the folder"));
+    for what in ["actions", "webhooks"] {
+        let line = lines.next().unwrap_or_default();
+        assert!(
+            line.starts_with("warning") && line.contains(what),
+            "{}",
+            found.out
+        );
+    }
+}
+
 fn change(place: &Place, id: &str, args: &[&str]) -> Run {
     place.run(&[&["webhooks", "change", id], args].concat())
 }

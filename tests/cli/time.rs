@@ -65,6 +65,34 @@ fn only_operators_and_administrators_pause_and_a_reason_is_needed() {
 }
 
 #[test]
+fn a_pause_that_finds_no_server_says_who_holds_the_folder_or_that_there_is_none() {
+    let story = with_ada();
+    let place = &story.place;
+    // The server is on another port than the one that the file names.
+    let elsewhere = ["--config", "elsewhere.json"];
+    place.write(
+        "elsewhere.json",
+        r#"{ "server": { "listen": "127.0.0.1:1" }, "tools": {} }"#,
+    );
+    let held = place.run(&[&["pause", "--reason", "x"][..], &elsewhere].concat());
+    assert_ne!(held.code, 0);
+    for words in [
+        "no server answers at http://127.0.0.1:1",
+        "process",
+        "--server URL",
+    ] {
+        assert!(held.err.contains(words), "{words}: {}", held.err);
+    }
+    let nowhere = ["--data", "nowhere", "--config", "elsewhere.json"];
+    let missing = place.run(&[&["pause", "--reason", "x"][..], &nowhere].concat());
+    assert!(
+        missing.err.contains("there is no folder nowhere"),
+        "{}",
+        missing.err
+    );
+}
+
+#[test]
 fn a_folder_that_no_server_holds_is_paused_for_the_server_that_starts_on_it() {
     let story = with_ada();
     let Story { place, server, .. } = story;

@@ -50,6 +50,7 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             "not looked at: there is no token",
             "holdpoint login EMAIL as an operator or auditor, then run it again",
         );
+        webhooks::not_looked_at("there is no token", findings);
         return;
     }
     match client.get("/v1/pause").await {
@@ -63,12 +64,16 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
         }
         Ok(_) => findings.good("pause", "not paused: what is due is sent"),
     }
+    // Whoever may ask this may see all endpoints too.
     match client.get("/v1/attention").await {
-        Err(error) => findings.warn(
-            "actions",
-            error.to_string(),
-            "use the token of an operator, an auditor or an administrator",
-        ),
+        Err(error) => {
+            findings.warn(
+                "actions",
+                format!("not looked at: {error}"),
+                "use the token of an operator, an auditor or an administrator",
+            );
+            webhooks::not_looked_at("this token does not see all endpoints", findings);
+        }
         Ok(answer) => {
             let found = answer.body.get("data").and_then(Value::as_array);
             let found = found.map_or(&[][..], Vec::as_slice);
@@ -81,9 +86,9 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             let total = |name: &str| answer.body.get(name).and_then(Value::as_u64);
             let totals = [total("unknown_total"), total("stuck_total")];
             more(totals.map(Option::unwrap_or_default), found, findings);
+            webhooks::at_server(&client, findings).await;
         }
     }
-    webhooks::at_server(&client, findings).await;
 }
 
 /// How many of them were not explained, and where they are listed.

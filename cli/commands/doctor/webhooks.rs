@@ -5,7 +5,7 @@ use std::sync::Arc;
 use holdpoint::client::Client;
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
 use holdpoint_engine::webhook::Webhooks;
-use holdpoint_storage::EventLog;
+use holdpoint_storage::{EventLog, ReadError};
 use holdpoint_web::wire;
 use serde_json::Value;
 
@@ -15,6 +15,9 @@ use crate::failure::Outcome;
 use crate::output::{counted, field};
 
 const WHAT: &str = "webhooks";
+
+/// How many records are read from a log at once.
+const RECORDS_AT_ONCE: usize = 1000;
 
 /// How many endpoints are told of one by one.
 const TOLD_MAX: usize = 20;
@@ -32,6 +35,15 @@ pub(super) fn in_folder(log: &Arc<dyn EventLog>, findings: &mut Findings) {
         Ok(hooks) => hooks,
         Err(error) => return findings.bad(WHAT, error.to_string(), "look at the disk"),
     };
+    match recorded(log.as_ref()) {
+        Ok(count) if count == hooks.list().len() => {}
+        Ok(_) => {
+            let why = "the folder has no index of its endpoints (it was imported); the next start \
+                       of `holdpoint serve` builds it";
+            return not_looked_at(why, findings);
+        }
+        Err(error) => return findings.bad(WHAT, error.to_string(), "look at the disk"),
+    }
     let mut all = Vec::new();
     for endpoint in hooks.list() {
         let kept = match hooks.deliveries(endpoint.id) {
@@ -51,15 +63,39 @@ pub(super) fn in_folder(log: &Arc<dyn EventLog>, findings: &mut Findings) {
     tell(&all, findings);
 }
 
-/// Asks the server for the endpoints that the token may see.
+/// How many endpoints there are by the records of a log alone.
+fn recorded(log: &dyn EventLog) -> Result<usize, ReadError> {
+    let (mut count, mut position) = (0_usize, 0);
+    loop {
+        let records = log.read_all(position, RECORDS_AT_ONCE)?;
+        let Some(last) = records.last() else {
+            return Ok(count);
+        };
+        position = last.position;
+        for record in &records {
+            match record.kind.as_str() {
+                "webhook.created" => count += 1,
+                "webhook.deleted" => count = count.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Says that nobody knows how the endpoints are, and why.
+pub(super) fn not_looked_at(why: &str, findings: &mut Findings) {
+    findings.warn(
+        WHAT,
+        format!("not looked at: {why}"),
+        "use the token of an operator, an auditor or an administrator",
+    );
+}
+
+/// Asks the server for the endpoints, with a token that may see all of them.
 pub(super) async fn at_server(client: &Client, findings: &mut Findings) {
     match ask(client).await {
         Ok(all) => tell(&all, findings),
-        Err(failure) => findings.warn(
-            WHAT,
-            failure.message(),
-            "use the token of an administrator or an auditor",
-        ),
+        Err(failure) => not_looked_at(failure.message(), findings),
     }
 }
 
@@ -83,7 +119,7 @@ fn tell(all: &[Seen], findings: &mut Findings) {
         return findings.good(
             WHAT,
             match all.len() {
-                0 => "no endpoint is there to be seen".to_owned(),
+                0 => "there is no endpoint".to_owned(),
                 count => format!(
                     "{}, none disabled and none behind",
                     counted(count, "endpoint")

@@ -78,15 +78,15 @@ impl Engine {
     }
 }
 
-/// What needs a person, as a log on disk says that no engine runs on; none where its indexes are of
-/// another version, so that the next start builds them first.
+/// What needs a person, as a log on disk says that no engine runs on; none where it has actions and no
+/// indexes of this version, so that the next start builds them first.
 pub fn attention_in(
     log: &dyn EventLog,
     now: Timestamp,
 ) -> Result<Option<AttentionList>, ListError> {
     let marker = log.get(index::META, index::META_VIEWS)?;
     if marker.as_deref() != Some(&[VIEW_FORMAT]) {
-        return Ok(None);
+        return Ok((!has_actions(log)?).then(AttentionList::default));
     }
     let paused = PauseSwitch::load(log).map_err(unreadable)?;
     attention(log, paused.is_paused(), now).map(Some)
@@ -112,6 +112,21 @@ fn attention(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<Attenti
         stuck,
         stuck_total: overdue.len().saturating_sub(not_stuck) as u64,
     })
+}
+
+fn has_actions(log: &dyn EventLog) -> Result<bool, ListError> {
+    let mut position = 0;
+    loop {
+        let records = log.read_all(position, EVENTS_MAX)?;
+        let Some(last) = records.last() else {
+            return Ok(false);
+        };
+        position = last.position;
+        let mut streams = records.iter().map(|record| &record.stream);
+        if streams.any(|stream| codec::action_of(stream).is_some()) {
+            return Ok(true);
+        }
+    }
 }
 
 /// Unknown outcomes, and how many there are. What has nothing due stands at the end of its lane, and

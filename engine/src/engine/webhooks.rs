@@ -1,8 +1,8 @@
 //! Webhook endpoints, for whoever may see and change them (invariant I18).
 //!
 //! Administrators manage all endpoints. A service, or a person, with the scope `webhooks:write`
-//! manages the own ones; agents manage none, since an endpoint is a way out. Owners and auditors may
-//! look.
+//! manages the own ones; agents manage none, since an endpoint is a way out. Owners, auditors and
+//! operators may look.
 
 use std::time::Duration;
 
@@ -170,7 +170,8 @@ impl Engine {
 }
 
 fn may_look(by: &Principal, endpoint: &Endpoint) -> bool {
-    by.has(Role::Admin) || by.has(Role::Auditor) || endpoint.owner == by.id
+    let roles = [Role::Admin, Role::Auditor, Role::Operator];
+    roles.into_iter().any(|role| by.has(role)) || endpoint.owner == by.id
 }
 
 fn may_manage(by: &Principal, owner: &str) -> bool {
