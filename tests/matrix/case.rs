@@ -165,6 +165,10 @@ impl Case {
         let pulled = self.plot == Plot::Pulled;
         match self.fault {
             Fault::Cancel if !committed => &[Status::Cancelled],
+            // What a second death took before it was durable is submitted anew, with a deadline of its own.
+            Fault::Expiry if self.step < 5 && self.second == Some(5) => {
+                &[Status::Succeeded, Status::Expired]
+            }
             Fault::Expiry if !committed => &[Status::Expired],
             // What did not happen is not tried again without an approval.
             Fault::Expiry if pulled || self.second.is_some() || self.mood == Mood::FailsOnce => {
