@@ -166,7 +166,7 @@ impl Case {
         match self.fault {
             Fault::Cancel if !committed => &[Status::Cancelled],
             // What a second death took before it was durable is submitted anew, with a deadline of its own.
-            Fault::Expiry if self.step < 5 && self.second == Some(5) => {
+            Fault::Expiry if !pulled && self.step < 5 && self.second == Some(5) => {
                 &[Status::Succeeded, Status::Expired]
             }
             Fault::Expiry if !committed => &[Status::Expired],
