@@ -19,9 +19,9 @@ pub(super) fn agreement(key: &str, source: &Source) -> usize {
     if same > 0 && (same == key.len() || same >= own.len()) {
         return same;
     }
-    // `order` and `order.id`, `order_id` and `order`.
+    // `order` and `order.id`, `order` and the `id` of `get_order`, `order_id` and `order`.
     let stem = stem(&key);
-    usize::from(stem == self::stem(&path) || stem == self::stem(&own))
+    usize::from(self::stem(&path).ends_with(stem) || self::stem(&own) == stem)
 }
 
 /// The words of a key, each of them as one thing.

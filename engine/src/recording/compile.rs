@@ -222,7 +222,7 @@ fn fill<'a>(
             filled.push(filler.args(&call.args)?);
         } else if let Some(answer) = &call.answer {
             if let Some(json) = &answer.json {
-                filler.flow.learn(event.step, json, secrets);
+                filler.flow.learn(event.step, &call.tool, json, secrets);
             }
             if let Some(text) = &answer.text {
                 filler.flow.learn_text(event.step, text);

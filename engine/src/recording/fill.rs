@@ -10,7 +10,7 @@ use super::dates;
 use super::error::CompileError;
 use super::flow::{Flow, Found, How, Source, id, id_of_text};
 use super::inputs::{Inputs, hole};
-use super::secret::{Place, Secrets, holds, is_secret_key};
+use super::secret::{Place, Secrets, Span, holds, is_secret_key};
 use super::words::{one_line, sorted};
 use crate::limits::SKILL_CHECKS_MAX;
 
@@ -108,12 +108,11 @@ impl Filler<'_> {
                 let secret = place
                     .number(&digits)
                     .or_else(|| self.secrets.number(&digits));
-                match secret.map(str::to_owned) {
-                    Some(name) => Value::String(self.inputs.secret(value, &name)),
-                    None => {
-                        self.doubts(value, &digits, key);
-                        value.clone()
-                    }
+                if let Some(name) = secret.map(str::to_owned) {
+                    Value::String(self.inputs.secret(value, &name))
+                } else {
+                    self.doubts(value, &digits, key);
+                    value.clone()
                 }
             }
             Value::Null | Value::Bool(_) => value.clone(),
@@ -225,23 +224,11 @@ impl Filler<'_> {
             let source = found
                 .filter(|found| found.how != How::Stays)
                 .map(|found| found.source);
-            let hole = match source.and_then(|source| self.bound(source, true)) {
-                Some(hole) => {
-                    self.followed.insert(id_of_text(secret));
-                    hole
-                }
-                None => {
-                    let value = Value::String(secret.to_owned());
-                    let hole = self.inputs.secret(&value, &span.name);
-                    if span.is_encoded {
-                        let key = one_line(&self.secrets.redact(key), 40);
-                        let name = hole.replace(['{', '}'], "");
-                        self.question(&format!(
-                            "\"{key}\" has a secret in the form that JSON or URLs have; give the input {name:?} in that form. Is it one that another input has already?"
-                        ));
-                    }
-                    hole
-                }
+            let hole = if let Some(hole) = source.and_then(|source| self.bound(source, true)) {
+                self.followed.insert(id_of_text(secret));
+                hole
+            } else {
+                self.secret(secret, &span, key)
             };
             parts.push(Part {
                 at: span.at,
@@ -275,6 +262,19 @@ impl Filler<'_> {
         }
         out.push_str(&text[from..]);
         out
+    }
+
+    /// The hole of a secret that a run asks for.
+    fn secret(&mut self, secret: &str, span: &Span, key: &str) -> String {
+        let hole = self.inputs.secret(&Value::from(secret), &span.name);
+        if span.is_encoded {
+            let key = one_line(&self.secrets.redact(key), 40);
+            let name = hole.replace(['{', '}'], "");
+            self.question(&format!(
+                "\"{key}\" has a secret in the form that JSON or URLs have; give the input {name:?} in that form. Is it one that another input has already?"
+            ));
+        }
+        hole
     }
 
     /// Holes for what came out of earlier answers, where no secret stands.

@@ -20,8 +20,8 @@ pub(super) const INSIDE_BYTES_MAX: usize = 128;
 /// The most places of one value that are compared; the newest are.
 const SOURCES_MAX: usize = 16;
 
-/// How much of all texts is compared, in candidates: some hundred times what long sessions need.
-const SEARCHES_MAX: usize = 1 << 26;
+/// How much of all texts is compared, in candidates: some ten times what long sessions need.
+const SEARCHES_MAX: usize = 1 << 24;
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) struct Source {
     pub(super) path: String,
     /// The last key of the path.
     pub(super) key: String,
-    /// The key above that one.
+    /// The key above that one; where there is none, the tool: `get_order` answers an `id`.
     pub(super) above: String,
     /// How deep it stands.
     pub(super) depth: usize,
@@ -74,6 +74,8 @@ pub(super) struct Flow {
     loose: HashMap<String, usize>,
     /// What values that may stand inside of text look like.
     prints: HashSet<u64>,
+    /// How they begin.
+    starts: HashSet<[u8; 2]>,
     /// The values that some argument follows; every other place of them counts as well.
     followed: HashSet<String>,
     seen: usize,
@@ -91,15 +93,18 @@ impl Flow {
         }
     }
 
-    /// Takes the values of the answer of a step.
-    pub(super) fn learn(&mut self, step: usize, answer: &Value, secrets: &Secrets) {
+    /// Takes the values of the answer that a step got of this tool.
+    pub(super) fn learn(&mut self, step: usize, tool: &str, answer: &Value, secrets: &Secrets) {
         let room = RECORDED_VALUES_MAX - self.seen;
-        let learned = Learning::of(step, answer, secrets, room);
+        let learned = Learning::of(step, tool, answer, secrets, room);
         self.seen += learned.looked_at;
         self.is_full |= self.seen == RECORDED_VALUES_MAX;
         for (value, mut sources) in learned.found {
             let text = value.strip_prefix('"').unwrap_or(&value);
-            if text.len() <= INSIDE_BYTES_MAX {
+            if let Some(start) = start(text.as_bytes())
+                && text.len() <= INSIDE_BYTES_MAX
+            {
+                self.starts.insert(start);
                 self.prints.insert(print(text));
             }
             let known = self.values.entry(value).or_default();
@@ -198,7 +203,8 @@ impl Flow {
         let borders = borders(text);
         let mut from = 0;
         for (index, &start) in borders.iter().enumerate() {
-            if start < from {
+            let begins = self::start(&text.as_bytes()[start..]);
+            if start < from || !begins.is_some_and(|begins| self.starts.contains(&begins)) {
                 continue;
             }
             let near = borders[index..].partition_point(|end| end - start <= INSIDE_BYTES_MAX);
@@ -250,6 +256,11 @@ impl Flow {
             how,
         })
     }
+}
+
+/// The first bytes of a text that is long enough to be looked for.
+fn start(bytes: &[u8]) -> Option<[u8; 2]> {
+    bytes.first_chunk().copied()
 }
 
 /// Enough of a text to tell it from most others: its length, its first and its last bytes.

@@ -42,8 +42,14 @@ struct At<'a> {
 }
 
 impl Learning<'_> {
-    /// Goes through an answer of a step, at most `room` values of it.
-    pub(super) fn of(step: usize, answer: &Value, secrets: &Secrets, room: usize) -> Learned {
+    /// Goes through an answer that a step got of this tool, at most `room` values of it.
+    pub(super) fn of(
+        step: usize,
+        tool: &str,
+        answer: &Value,
+        secrets: &Secrets,
+        room: usize,
+    ) -> Learned {
         let mut learning = Learning {
             step,
             secrets,
@@ -57,7 +63,7 @@ impl Learning<'_> {
         let top = At {
             path: "json",
             key: "",
-            above: "",
+            above: tool,
             depth: 0,
         };
         learning.value(answer, top);
@@ -80,7 +86,7 @@ impl Learning<'_> {
                         At {
                             path: &path,
                             key,
-                            above: at.key,
+                            above: if at.key.is_empty() { at.above } else { at.key },
                             depth,
                         },
                     ),

@@ -91,6 +91,17 @@ fn of_equal_values_the_one_whose_key_agrees_counts() {
         );
         assert!(compiled.questions.is_empty(), "{:?}", compiled.questions);
     }
+    // The tool says what an id at the top is of.
+    let compiled = Trace::new()
+        .call(
+            "mcp__shop__get_order",
+            &json!({}),
+            &json!({ "id": "x_44117" }),
+        )
+        .call("refund", &json!({ "order": "x_44117" }), &json!({}))
+        .compile();
+    has(&compiled.text, &["- bind: id = json.id"]);
+    assert!(compiled.questions.is_empty(), "{:?}", compiled.questions);
     // An older answer counts where only its key agrees.
     let compiled = Trace::new()
         .call("get_a", &json!({}), &json!({ "user_id": 44_117 }))
@@ -217,7 +228,7 @@ fn the_search_for_values_ends_on_text_that_was_made_to_hold_it_up() {
         .map(|length| format!("a.1{}", "x".repeat(length - 3)))
         .collect();
     let mut flow = Flow::default();
-    flow.learn(1, &json!({ "all": values }), &Secrets::default());
+    flow.learn(1, "get_a", &json!({ "all": values }), &Secrets::default());
     for part in ["a.1,", "a.1x", "1,", "a.1xxxxx,"] {
         let text = part.repeat((16 << 10) / part.len());
         flow.parts(&text);

@@ -7,16 +7,16 @@ use crate::recording::compile::{Apply, Compiled, compile};
 use crate::recording::gather::Recording;
 use crate::recording::{Format, RecordingError};
 
-fn codex(payload: Value) -> String {
+fn codex(payload: &Value) -> String {
     json!({ "type": "response_item", "payload": payload }).to_string()
 }
 
 fn call(id: &str, tool: &str, arguments: &str) -> String {
-    codex(json!({ "type": "function_call", "name": tool, "arguments": arguments, "call_id": id }))
+    codex(&json!({ "type": "function_call", "name": tool, "arguments": arguments, "call_id": id }))
 }
 
 fn output(id: &str, output: &Value) -> String {
-    codex(json!({ "type": "function_call_output", "call_id": id, "output": output }))
+    codex(&json!({ "type": "function_call_output", "call_id": id, "output": output }))
 }
 
 fn skill(recording: &Recording) -> Compiled {
