@@ -1,5 +1,6 @@
 //! Canonical JSON and digests (invariant I13).
 
+mod exact;
 mod number;
 mod place;
 mod read;
@@ -12,6 +13,7 @@ use std::str::FromStr;
 use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
 
+pub use exact::ValueError;
 pub use place::{JsonError, Spans, line_and_column, pointer_push};
 pub use read::{
     Mended, parse_answer, parse_answer_up_to, parse_lenient_up_to, parse_spanned, parse_strict,
@@ -79,7 +81,8 @@ impl FromStr for Digest {
 pub struct CanonicalJson(String);
 
 impl CanonicalJson {
-    /// The canonical form of a value that was read strictly, or made by this program.
+    /// The canonical form of a value that was read strictly, or made by this program. For a value that
+    /// others made there is [`CanonicalJson::exact`].
     pub fn of(value: &serde_json::Value) -> Self {
         // Canonicalising fails only on what a `Value` cannot hold (NaN, keys that are no strings).
         Self(serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string()))

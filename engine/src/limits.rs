@@ -346,6 +346,13 @@ pub const SIGNAL_NAME_BYTES_MAX: usize = 128;
 /// The most events of one name that a run is sent.
 pub const RUN_SIGNALS_MAX: usize = 1000;
 
+/// The most events that a run was sent and has not taken, of all names: most of its history is left for
+/// what it does itself.
+pub const RUN_UNTAKEN_MAX: usize = 2000;
+
+/// The most bytes of them: they go along in one append when the run goes on as a new one.
+pub const RUN_UNTAKEN_BYTES_MAX: usize = 8 * JSON_BYTES_MAX;
+
 /// The longest cron pattern, in bytes.
 pub const CRON_BYTES_MAX: usize = 256;
 

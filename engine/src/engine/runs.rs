@@ -15,7 +15,7 @@ use crate::run::authority::SCOPE_RUNS;
 use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
 use crate::run::{Command, Run, RunError, RunId, RunStatus, RunSummary, drive};
-use crate::schedule;
+use crate::schedule::{self, ScheduleId};
 use crate::scheduler::Work;
 
 /// How many summaries are read from the index at once, and how many one page looks at.
@@ -59,11 +59,22 @@ pub struct RunPage {
 }
 
 impl Engine {
-    /// Whether a run is there and not over.
-    pub(crate) fn is_unfinished(&self, id: RunId) -> Result<bool, RunError> {
-        let key = id.as_bytes();
-        let found = self.log().get(layout::OPEN, key);
-        Ok(found.map_err(LoadRunError::from)?.is_some())
+    /// A run that a schedule started and that is not over: also one that goes on from another one, or
+    /// that was gone on with, or whose start was durable when the process died before it noted it.
+    pub(crate) fn unfinished_of(&self, schedule: ScheduleId) -> Result<Option<RunId>, RunError> {
+        let name = schedule.to_string();
+        let log = self.log().as_ref();
+        for id in self.inner.runs.unfinished()? {
+            let value = log.get(layout::RUNS, id.as_bytes());
+            let Some(value) = value.map_err(LoadRunError::from)? else {
+                continue;
+            };
+            let summary = layout::summary(log, id.as_bytes(), &value)?;
+            if summary.schedule.as_ref() == Some(&name) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
     }
 
     /// One run, where the principal may see it.
@@ -200,7 +211,8 @@ impl Engine {
                 "the name of an event has 1 to {SIGNAL_NAME_BYTES_MAX} bytes"
             )));
         }
-        let data = CanonicalJson::of(data);
+        let data = CanonicalJson::exact(data)
+            .map_err(|error| RunError::Invalid(format!("the data of the event: {error}")))?;
         if JSON_BYTES_MAX < data.as_str().len() {
             return Err(RunError::Invalid(format!(
                 "the data of an event is longer than {JSON_BYTES_MAX} bytes"
@@ -234,11 +246,9 @@ impl Engine {
         let Some(mut carried) = live.carrying.begin() else {
             return;
         };
-        let driver = crate::run::driver::Driver {
-            engine: WeakEngine(Arc::downgrade(&self.inner)),
-            runs: Arc::clone(&self.inner.runs),
-            live,
-        };
+        let engine = WeakEngine(Arc::downgrade(&self.inner));
+        let runs = Arc::clone(&self.inner.runs);
+        let driver = crate::run::driver::Driver::new(engine, runs, live);
         self.inner.drivers.spawn(async move {
             loop {
                 Box::pin(drive(&driver)).await;

@@ -189,9 +189,9 @@ impl Engine {
 
     /// Starts a run of it now, whether it is due or not.
     pub async fn run_schedule(&self, by: &Principal, id: ScheduleId) -> Result<Arc<Run>, RunError> {
-        let schedule = self.steerable(by, id)?;
         let schedules = self.schedules_of();
         let turn = schedules.turn().await;
+        let schedule = self.steerable(by, id)?;
         let at = self.now();
         let run = RunId::new(at, self.random_bytes()?);
         let fired = clock::fire(self, &turn, &schedule, at, (run, true)).await?;
@@ -205,6 +205,8 @@ impl Engine {
     }
 
     async fn steer(&self, by: &Principal, id: ScheduleId, event: Event) -> Result<(), RunError> {
+        let schedules = self.schedules_of();
+        let turn = schedules.turn().await;
         let schedule = self.steerable(by, id)?;
         let is_so = match &event {
             Event::Paused { .. } => schedule.paused.is_some(),
@@ -217,8 +219,6 @@ impl Engine {
         if is_so {
             return Ok(());
         }
-        let schedules = self.schedules_of();
-        let turn = schedules.turn().await;
         schedules.commit(&turn, id, &by.id, event).await.map(|_| ())
     }
 

@@ -6,10 +6,11 @@ use super::event::{
     End, Event, Flags, Heal, Note, Start, StepCall, StepOutcome, StepReport, Waiting,
 };
 use super::id::StepPath;
+use super::refusal::{Divergence, RunRefusal};
 use super::state::{Run, What};
 use crate::action::ActionId;
 use crate::canon::{CanonicalJson, pointer_push};
-use crate::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX};
+use crate::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX, RUN_UNTAKEN_BYTES_MAX, RUN_UNTAKEN_MAX};
 
 /// The longest arguments that a message shows, in characters.
 const WORDS_CHARS_MAX: usize = 1000;
@@ -108,46 +109,6 @@ pub enum Command {
     },
 }
 
-/// Why a run does not do that.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunRefusal {
-    /// There is no such run yet, or there is one already.
-    #[error("a run starts once, before anything else happens to it")]
-    Start,
-    /// It is over.
-    #[error("the run is over")]
-    Over,
-    /// It passed, or is of a kind that does not go on after an end.
-    #[error("{0}")]
-    NotResumable(&'static str),
-    /// The code calls something else than it did at that place before.
-    #[error("{0}")]
-    Diverged(Box<Divergence>),
-    /// The step is not under way.
-    #[error("the step {0} is not under way")]
-    NotUnderWay(StepPath),
-    /// Its history is full.
-    #[error(
-        "the history of the run is full: it has {RUN_EVENTS_MAX} events; code goes on as a new run before that (Failure::ContinueAsNew)"
-    )]
-    Full,
-    /// Too many events were sent to it.
-    #[error("the run was sent {RUN_SIGNALS_MAX} events of the name {0:?} already")]
-    TooManySignals(String),
-}
-
-/// What differs between the code and the history.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("at {path} the history has {was}, and the code wants {is}")]
-pub struct Divergence {
-    /// Where.
-    pub path: StepPath,
-    /// What happened there.
-    pub was: String,
-    /// What the code wants there now.
-    pub is: String,
-}
-
 /// What follows a wish.
 pub fn decide(state: Option<&Run>, command: Command) -> Result<Vec<Event>, RunRefusal> {
     match (state, command) {
@@ -175,7 +136,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         | Command::End { .. }
             if is_over =>
         {
-            return Err(RunRefusal::Over);
+            return Err(over(run));
         }
         Command::BeginStep { path, call } => return begin(run, path, call, is_full),
         Command::BeginAnew { path, call } => return begin_anew(run, path, call, is_full),
@@ -214,10 +175,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         }
         Command::Note { path, note } => Event::Noted { path, note },
         Command::Receive { path, name } => return Ok(receive(run, path, name)),
-        Command::Signal { name, .. } if RUN_SIGNALS_MAX <= run.sent(&name) => {
-            return Err(RunRefusal::TooManySignals(name));
-        }
-        Command::Signal { name, data } => Event::Signalled { name, data },
+        Command::Signal { name, data } => signal(run, name, data)?,
         Command::Heal { path, heal } => Event::Healed { path, heal },
         Command::Cancel { .. } if run.cancel.is_some() => return Ok(Vec::new()),
         Command::Cancel { reason } => Event::CancelRequested { reason },
@@ -225,13 +183,55 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
             end,
             output,
             message,
-        } => Event::Ended {
+        } => ended(run, end, output, message),
+    };
+    Ok(vec![event])
+}
+
+fn over(run: &Run) -> RunRefusal {
+    match run.ended.as_ref().map(|ended| &ended.end) {
+        Some(End::Continued(next)) => RunRefusal::GoesOn(*next),
+        Some(
+            End::Passed
+            | End::Failed
+            | End::Rejected
+            | End::Expired
+            | End::ReplanRequired
+            | End::Cancelled
+            | End::Diverged,
+        )
+        | None => RunRefusal::Over,
+    }
+}
+
+/// Others may not fill a history that the run needs for itself.
+fn signal(run: &Run, name: String, data: CanonicalJson) -> Result<Event, RunRefusal> {
+    if RUN_SIGNALS_MAX <= run.sent(&name) {
+        return Err(RunRefusal::TooManySignals(name));
+    }
+    let (count, bytes) = run.untaken();
+    let more = name.len() + data.as_str().len();
+    if RUN_UNTAKEN_MAX <= count || RUN_UNTAKEN_BYTES_MAX < bytes + more {
+        return Err(RunRefusal::TooManyUntaken { count, bytes });
+    }
+    Ok(Event::Signalled { name, data })
+}
+
+/// A run that was called off does not end well, whatever its last step came to: whoever called it off
+/// was told so.
+fn ended(run: &Run, end: End, output: CanonicalJson, message: Option<String>) -> Event {
+    match (&run.cancel, end) {
+        (Some(reason), End::Passed | End::Continued(_)) => Event::Ended {
+            end: End::Cancelled,
+            output: CanonicalJson::of(&Value::Null),
+            message: reason.clone(),
+        },
+        (_, end) => Event::Ended {
             end,
             output,
             message,
         },
-    };
-    Ok(vec![event])
+    }
 }
 
 /// The next event of the name that no other place has got; nothing where there is none, or where this

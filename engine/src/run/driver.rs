@@ -4,11 +4,15 @@
 //! stops as if the process had died; what it leaves open is found in the log.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
 
 use super::authority::Authority;
 use super::decide::Command;
 use super::event::{End, StepReport};
 use super::id::StepPath;
+use super::refusal::RunRefusal;
 use super::shell::{Live, RunError, Runs};
 use super::state::Run;
 use crate::canon::CanonicalJson;
@@ -21,12 +25,17 @@ use crate::target::shortened;
 /// The longest words at the end of a run, in characters.
 const MESSAGE_CHARS_MAX: usize = 4000;
 
+/// The wait before something that could not be taken on is offered again.
+pub(super) const AGAIN_WAIT: Duration = Duration::from_secs(1);
+
 /// Carries on one run.
 #[derive(Clone)]
 pub(crate) struct Driver {
     pub(crate) engine: WeakEngine,
     pub(crate) runs: Arc<Runs>,
     pub(crate) live: Arc<Live>,
+    /// Whether its code has ended: what that left open is called off then.
+    pub(super) closing: Arc<watch::Sender<bool>>,
 }
 
 /// Why nothing more happens now. The run stays as it is in the log.
@@ -43,7 +52,27 @@ pub(crate) enum Halt {
     Run(#[from] RunError),
 }
 
+impl Halt {
+    /// Whether the run ends by it, for good: then nothing of it stays open.
+    pub(super) fn ends_run(&self) -> bool {
+        matches!(
+            self,
+            Self::CalledOff | Self::Run(RunError::Refused(RunRefusal::Full) | RunError::Invalid(_))
+        )
+    }
+}
+
 impl Driver {
+    /// Carries on that run.
+    pub(crate) fn new(engine: WeakEngine, runs: Arc<Runs>, live: Arc<Live>) -> Self {
+        Self {
+            engine,
+            runs,
+            live,
+            closing: Arc::new(watch::Sender::new(false)),
+        }
+    }
+
     /// The engine, while it is there and works.
     pub(crate) fn engine(&self) -> Result<Engine, Halt> {
         let engine = self.engine.upgrade().ok_or(Halt::Stopping)?;
@@ -81,22 +110,50 @@ impl Driver {
         by.as_ref().map_or(Authority::NONE, Authority::of)
     }
 
-    /// Fails where somebody called the run off.
+    /// Fails where nothing more may be begun: somebody called the run off, or its code has ended.
     pub(crate) fn check_cancel(&self) -> Result<(), Halt> {
         match self.run().cancel {
             Some(_) => Err(Halt::CalledOff),
+            None if *self.closing.borrow() => Err(Halt::CalledOff),
             None => Ok(()),
         }
     }
 
+    /// Says that it is carried on, maybe once more.
+    pub(super) fn open(&self) {
+        self.closing.send_replace(false);
+    }
+
+    /// Says that its code has ended: from now on what is open is called off.
+    pub(super) fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
     /// Decides a wish of the run's own, and waits until it is durable.
     pub(crate) async fn commit(&self, command: Command) -> Result<Arc<Run>, Halt> {
-        Ok(self.runs.commit(&self.live, ENGINE, command).await?)
+        self.commit_all(vec![command]).await
     }
 
     /// The same for several wishes, in one append.
     pub(crate) async fn commit_all(&self, wishes: Vec<Command>) -> Result<Arc<Run>, Halt> {
-        Ok(self.runs.commit_all(&self.live, ENGINE, wishes).await?)
+        loop {
+            let wishes = wishes.clone();
+            match self.runs.commit_all(&self.live, ENGINE, wishes).await {
+                Err(RunError::NoRoom(_)) => self.wait_for_room().await?,
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    /// Waits until it is worth to try again what the store had no room for, or the engine stops.
+    pub(super) async fn wait_for_room(&self) -> Result<(), Halt> {
+        let id = self.live.id;
+        tracing::warn!(run.id = %id, "{id} goes on when the store has room again");
+        tokio::select! {
+            biased;
+            () = self.runs.store.stop.reached() => Err(Halt::Stopping),
+            () = tokio::time::sleep(AGAIN_WAIT) => Ok(()),
+        }
     }
 
     /// Ends a step.

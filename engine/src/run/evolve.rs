@@ -65,7 +65,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
         }
         Event::Signalled { name, data } => {
             let sent = run.signals.entry(name.clone()).or_default();
-            sent.push(data.clone());
+            sent.push(Arc::new(data.clone()));
         }
         Event::Healed { path, heal } => {
             run.heals.push((path.clone(), heal.clone()));

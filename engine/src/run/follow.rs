@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::called::{Called, called_of, may_still_be_cancelled, waits_for};
 use super::decide::Command;
-use super::driver::{Driver, Halt};
+use super::driver::{AGAIN_WAIT, Driver, Halt};
 use super::event::{StepOutcome, Waiting};
 use super::id::StepPath;
-use super::step::AGAIN_WAIT;
+use super::state::Made;
 use crate::action::{Action, ActionId};
 use crate::engine::Versioned;
+use crate::scheduler::ENGINE;
 use crate::target::aside::SECRETS_LABEL;
 
 impl Driver {
@@ -26,6 +27,7 @@ impl Driver {
         let mut waiter = store.waiters.register(id);
         let mut changed = self.live.watch();
         let mut given = self.live.given.watch();
+        let mut closing = self.closing.subscribe();
         loop {
             let view = self.load(id)?.ok_or(Halt::Stopping)?;
             if view.action.status().is_final() {
@@ -40,7 +42,7 @@ impl Driver {
             }
             let calling_off = self.check_cancel().is_err() && may_still_be_cancelled(&view.action);
             if calling_off {
-                self.cancel_action(id).await?;
+                self.cancel_action(id).await;
             }
             tokio::select! {
                 biased;
@@ -48,6 +50,7 @@ impl Driver {
                 () = waiter.changed() => {}
                 _ = changed.changed() => {}
                 _ = given.changed() => {}
+                _ = closing.changed() => {}
                 // What could not be called off now is tried again.
                 () = tokio::time::sleep(AGAIN_WAIT), if calling_off => {}
             }
@@ -70,36 +73,46 @@ impl Driver {
         Ok(waits_for(action, said, now))
     }
 
-    /// Takes back what is under way, where that is still possible, and waits for the end of what is not.
+    /// Takes back what is under way, where that is still possible, and waits for the end of what is not:
+    /// what a run leaves open when it ends could take effect later, and nobody would note it.
     pub(super) async fn call_off_steps(&self) -> Result<(), Halt> {
+        self.close();
         let run = self.run();
-        for step in &run.steps {
-            let (Some(made), Some(attempt)) = (step.open(), run.try_of(&step.path)) else {
-                continue;
-            };
-            let id = attempt.action_id(made.started_at);
-            let called = if self.load(id)?.is_some() {
-                called_of(&self.follow(&step.path, id, true).await?.action)
-            } else {
-                let message = match made.waiting {
-                    Some((other, _)) => format!(
-                        "the run was called off; {other}, which stood for this call, is not its own and goes on"
-                    ),
-                    None => "the run was called off before it was made".to_owned(),
-                };
-                Called::not_made(StepOutcome::Cancelled, message)
-            };
-            self.end_step(&step.path, called.report()).await?;
-        }
-        Ok(())
+        let open = run.steps.iter().filter_map(|step| {
+            let (made, attempt) = (step.open()?, run.try_of(&step.path)?);
+            Some(self.call_off(&step.path, made, attempt.action_id(made.started_at)))
+        });
+        futures_util::future::try_join_all(open).await.map(drop)
     }
 
-    async fn cancel_action(&self, id: ActionId) -> Result<(), Halt> {
-        let engine = self.engine()?;
-        let by = self.principal(&engine).ok_or(Halt::CalledOff)?;
-        let reason = self.run().cancel.clone().flatten();
+    async fn call_off(&self, path: &StepPath, made: &Made, id: ActionId) -> Result<(), Halt> {
+        let called = if self.load(id)?.is_some() {
+            called_of(&self.follow(path, id, true).await?.action)
+        } else {
+            let message = match made.waiting {
+                Some((other, _)) => format!(
+                    "the run ended; {other}, which stood for this call, is not its own and goes on"
+                ),
+                None => "the run ended before it was made".to_owned(),
+            };
+            Called::not_made(StepOutcome::Cancelled, message)
+        };
+        self.end_step(path, called.report()).await
+    }
+
+    /// Takes an action of the run back, as the engine: whoever calls a run off need not be who started it,
+    /// whose credential may have ended.
+    async fn cancel_action(&self, id: ActionId) {
+        let reason = match self.run().cancel.clone() {
+            Some(reason) => reason,
+            None => Some("its run ended while it was open".to_owned()),
+        };
+        let wish = |at| crate::action::Command::Cancel {
+            by: ENGINE.to_owned(),
+            reason: reason.clone(),
+            at,
+        };
         // Where it was too late, the action goes on to its end, and so does the step.
-        drop(engine.cancel(&by, id, reason).await);
-        Ok(())
+        drop(self.runs.store.act(id, ENGINE, wish).await);
     }
 }

@@ -10,11 +10,12 @@ use holdpoint_storage::{Batch, Claim, Direction, ScanRange, StreamAppend, Versio
 use tokio::sync::{Mutex, watch};
 
 use super::carrying::Carrying;
-use super::decide::{Command, RunRefusal, decide};
+use super::decide::{Command, decide};
 use super::event::{End, Event, Start};
 use super::evolve::evolve;
 use super::id::RunId;
 use super::layout::{self, LoadRunError};
+use super::refusal::RunRefusal;
 use super::state::Run;
 use crate::canon::CanonicalJson;
 use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX};
@@ -77,6 +78,9 @@ pub enum RunError {
     /// So many runs are carried on that there is no room for another one.
     #[error("{RUNS_CARRIED_MAX} runs are under way already; nothing was started")]
     Overloaded,
+    /// There is no room in the store. Nothing was written, and the same may succeed later.
+    #[error("there is no room in the store now; nothing was written")]
+    NoRoom(#[source] BoxError),
     /// The store cannot take it now. Nothing was acknowledged.
     #[error("the store cannot take it now")]
     Unavailable(#[source] BoxError),
@@ -92,9 +96,8 @@ impl From<CommitError> for RunError {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::TooLarge(message) => Self::Invalid(message),
-            CommitError::Full(source) | CommitError::Unavailable(source) => {
-                Self::Unavailable(source)
-            }
+            CommitError::Full(source) => Self::NoRoom(source),
+            CommitError::Unavailable(source) => Self::Unavailable(source),
             error @ (CommitError::Refused(_)
             | CommitError::Conflict
             | CommitError::ClaimTaken { .. }
@@ -226,17 +229,21 @@ impl Runs {
     }
 
     /// Ends a run and starts the one that goes on from it, in one append: there is no moment at which
-    /// there are both, or neither. Events that the first was sent and did not take go along.
+    /// there are both, or neither. Events that the first was sent and did not take go along. Answers
+    /// nothing, and changes nothing, where somebody called the first off.
     pub(crate) async fn continue_as(
         self: &Arc<Self>,
         live: &Arc<Live>,
         start: Start,
-    ) -> Result<Arc<Live>, RunError> {
+    ) -> Result<Option<Arc<Live>>, RunError> {
         let (runs, live) = (Arc::clone(self), Arc::clone(live));
         let task = tokio::spawn(async move {
             let mut version = live.version.lock().await;
             let at = runs.store.time.now();
             let run = live.run();
+            if run.cancel.is_some() {
+                return Ok(None);
+            }
             let id = RunId::following(run.id, at);
             let mut wishes = vec![Command::Start(Box::new(start))];
             wishes.extend(run.not_taken().map(|(name, data)| Command::Signal {
@@ -258,7 +265,7 @@ impl Runs {
             runs.store.append(all).await?;
             *version += ends.len() as u64;
             live.changed.send_replace(Arc::new(ended));
-            runs.open(id)
+            runs.open(id).map(Some)
         });
         match task.await {
             Ok(outcome) => outcome,

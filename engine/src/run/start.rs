@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::decide::RunRefusal;
 use super::driver::{Driver, Halt};
 use super::event::{End, Flags, Origin, Start};
 use super::id::RunId;
+use super::refusal::RunRefusal;
 use super::shell::RunError;
 use super::{code, skill_file};
 use crate::canon::CanonicalJson;
@@ -96,6 +96,7 @@ pub(crate) async fn drive(driver: &Driver) {
     if run.ended.is_some() {
         return;
     }
+    driver.open();
     let went = match &run.start.origin {
         Origin::Skill { text, .. } => Box::pin(skill_file::carry_on(driver, text)).await,
         Origin::Code { name, version } => code::carry_on(driver, name, *version).await,
@@ -115,23 +116,22 @@ async fn settle(driver: &Driver, went: Result<(), Halt>) -> Result<(), Halt> {
     let null = CanonicalJson::of(&Value::Null);
     match went {
         Ok(()) | Err(Halt::Stopping) => Ok(()),
-        Err(Halt::CalledOff) => {
+        Err(halt) if halt.ends_run() || driver.run().cancel.is_some() => {
             driver.call_off_steps().await?;
-            let reason = driver.run().cancel.clone().flatten();
-            driver.end(End::Cancelled, null, reason).await
+            let (end, message) = match halt {
+                Halt::Run(error) if driver.run().cancel.is_none() => {
+                    (End::Failed, Some(error.to_string()))
+                }
+                Halt::Run(_) | Halt::Stopping | Halt::CalledOff => {
+                    (End::Cancelled, driver.run().cancel.clone().flatten())
+                }
+            };
+            driver.end(end, null, message).await
         }
         Err(Halt::Run(RunError::Refused(RunRefusal::Diverged(difference)))) => {
             let message =
                 format!("the code is not the one that the history was made by: {difference}");
             driver.end(End::Diverged, null, Some(message)).await
-        }
-        Err(Halt::Run(RunError::Refused(refusal @ RunRefusal::Full))) => {
-            driver
-                .end(End::Failed, null, Some(refusal.to_string()))
-                .await
-        }
-        Err(Halt::Run(RunError::Invalid(message))) => {
-            driver.end(End::Failed, null, Some(message)).await
         }
         Err(other) => Err(other),
     }

@@ -26,7 +26,7 @@ pub struct Run {
     /// What code learned, by the place where.
     pub notes: BTreeMap<StepPath, Vec<Note>>,
     /// The events that it was sent, by name, in order.
-    pub signals: BTreeMap<String, Vec<CanonicalJson>>,
+    pub signals: BTreeMap<String, Vec<Arc<CanonicalJson>>>,
     /// What a model changed.
     pub heals: Vec<(StepPath, Heal)>,
     /// Whether somebody wants it to end, and why.
@@ -247,10 +247,30 @@ impl Run {
 
     /// The events that it was sent and that its code has not got.
     pub(super) fn not_taken(&self) -> impl Iterator<Item = (&str, &CanonicalJson)> {
-        self.signals.iter().flat_map(|(name, sent)| {
-            let left = sent.iter().skip(self.received(name));
-            left.map(|data| (name.as_str(), data))
+        let mut taken = BTreeMap::<&str, usize>::new();
+        for note in self.notes.values().flatten() {
+            match note {
+                Note::Received { name, .. } => *taken.entry(name.as_str()).or_default() += 1,
+                Note::Now(_)
+                | Note::Random(_)
+                | Note::Sleep { .. }
+                | Note::WaitFor { .. }
+                | Note::Woke => {}
+            }
+        }
+        self.signals.iter().flat_map(move |(name, sent)| {
+            let taken = taken.get(name.as_str()).copied().unwrap_or(0);
+            let left = sent.iter().skip(taken);
+            left.map(|data| (name.as_str(), data.as_ref()))
         })
+    }
+
+    /// How many they are, and how many bytes they have.
+    pub(super) fn untaken(&self) -> (usize, usize) {
+        self.not_taken()
+            .fold((0, 0), |(count, bytes), (name, data)| {
+                (count + 1, bytes + name.len() + data.as_str().len())
+            })
     }
 
     /// The try of a step that is under way or was made last.

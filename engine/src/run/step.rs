@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::authority::Authority;
 use super::called::{Called, answered_of, called_of, stood_for, unauthorised, with_text, withheld};
 use super::decide::Command;
-use super::driver::{Driver, Halt};
+use super::driver::{AGAIN_WAIT, Driver, Halt};
 use super::event::{StepCall, StepOutcome, StepReport, Verdict};
 use super::gate::Effects;
 use super::id::{StepPath, StepTry};
@@ -19,9 +19,6 @@ use crate::engine::{Engine, Submission, SubmitError, Submitted, Versioned};
 use crate::identity::Principal;
 use crate::target::aside::SECRETS_LABEL;
 use crate::tool::{EffectClass, Execute, Tool};
-
-/// The wait before something that could not be taken on is offered again.
-pub(super) const AGAIN_WAIT: Duration = Duration::from_secs(1);
 
 /// The longest wait between two tries of a read.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -84,8 +81,15 @@ impl Driver {
         if !verdict.calls() {
             return Ok(withheld(verdict));
         }
+        let attempt = self.run().try_of(&wish.path).ok_or(Halt::Stopping)?;
+        let id = attempt.action_id(made.started_at);
+        let is_there = self.load(id)?.is_some();
         let engine = self.engine()?;
         let Some(tool) = engine.registry().get(&made.call.tool).cloned() else {
+            if is_there {
+                // What was asked for goes on, whatever the tools file says now.
+                return Ok(called_of(&self.follow(&wish.path, id, true).await?.action));
+            }
             let near = engine.registry().nearest(&made.call.tool);
             let near = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
             let message = format!("there is no tool named {}{near}", made.call.tool);
@@ -101,9 +105,8 @@ impl Driver {
         };
         let run = self.run();
         let secrets: Vec<_> = run.secrets_in(&made.call.args).cloned().collect();
-        let attempt = self.run().try_of(&wish.path).ok_or(Halt::Stopping)?;
         let step = AsStep {
-            id: attempt.action_id(made.started_at),
+            id,
             key: attempt.key(),
             class,
             timeout: wish.timeout,
@@ -111,14 +114,14 @@ impl Driver {
             labels: labels(&attempt, &secrets),
         };
         if let Some(message) = self.missing_secret(&tool, &secrets)
-            && self.load(step.id)?.is_none()
+            && !is_there
         {
             return Ok(Called::not_made(StepOutcome::Failed, message));
         }
         let world = &engine.work().world;
         let beside = world.asides.begin(step.id, Arc::clone(&self.live.given));
         drop(engine);
-        if class == SafetyClass::Idempotent {
+        if class == SafetyClass::Idempotent && !is_there {
             let called = self.read(wish, made, &step).await?;
             return Ok(with_text(called, beside.heard()));
         }
@@ -230,10 +233,11 @@ impl Driver {
             };
             drop(engine);
             match error {
-                SubmitError::Overloaded | SubmitError::Paused | SubmitError::InProgress => {
-                    self.rest(AGAIN_WAIT).await?;
-                }
-                SubmitError::Unavailable(_) => return Err(Halt::Stopping),
+                // An engine that stops says so when it is asked for.
+                SubmitError::Overloaded
+                | SubmitError::Paused
+                | SubmitError::InProgress
+                | SubmitError::Unavailable(_) => self.rest(AGAIN_WAIT).await?,
                 SubmitError::Refused { action } => return Ok(Err(called_of(&action.action))),
                 SubmitError::InvalidArgs(mistakes) => {
                     let lines = mistakes.into_iter().map(|(pointer, message)| {

@@ -12,6 +12,9 @@ use crate::time::Timestamp;
 /// The wait after something due could not be started because the store did not take it.
 const AGAIN_WAIT: Duration = Duration::from_secs(5);
 
+/// The longest sleep at once: a wall clock that was set shows by then.
+const SLEEP_MAX: Duration = Duration::from_mins(1);
+
 /// Waits for what is due and starts it, until the engine stops. Sleeps in between.
 pub(crate) async fn run(engine: WeakEngine) {
     let Some(strong) = engine.upgrade() else {
@@ -42,7 +45,7 @@ pub(crate) async fn run(engine: WeakEngine) {
         }
         let due = async {
             match wait {
-                Some(wait) => tokio::time::sleep(wait).await,
+                Some(wait) => tokio::time::sleep(wait.min(SLEEP_MAX)).await,
                 None => std::future::pending().await,
             }
         };
@@ -85,9 +88,10 @@ pub(crate) async fn fire(
         schedules.commit(turn, id, ENGINE, event).await?;
         return Ok(None);
     };
-    let goes_on = match schedule.last_run.filter(|last| *last != run) {
-        Some(last) if !schedule.plan.overlap && engine.is_unfinished(last)? => Some(last),
-        Some(_) | None => None,
+    let goes_on = if schedule.plan.overlap {
+        None
+    } else {
+        engine.unfinished_of(id)?.filter(|other| *other != run)
     };
     let started = match goes_on {
         Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),
@@ -99,7 +103,7 @@ pub(crate) async fn fire(
             run,
             by_hand,
         },
-        Err(error @ RunError::Unavailable(_)) => return Err(error),
+        Err(error @ (RunError::NoRoom(_) | RunError::Unavailable(_))) => return Err(error),
         Err(error) if by_hand => return Err(error),
         Err(error) => Event::Skipped {
             planned,

@@ -8,7 +8,8 @@ use holdpoint_engine::run::{Flags, RunId, RunStatus};
 use holdpoint_storage::MemoryLog;
 use holdpoint_storage::faulty::{Fault, FaultyLog};
 
-use crate::house::{House, World};
+use crate::house::House;
+use crate::world::World;
 
 const YES: Flags = Flags {
     allow_writes: false,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_engine::action::Status;
+use holdpoint_engine::action::{ActionId, Status};
 use holdpoint_engine::run::code::{Context, Failure, Workflows};
 use holdpoint_engine::run::{RunId, RunStatus};
 use serde_json::{Value, json};
@@ -24,11 +24,26 @@ fn workflows() -> Workflows {
             ctx.call("set_label", json!({ "label": "after" })).await?;
             removed.map_err(Failure::from)
         })
+        .with("survives", 1, async |ctx: Context, turn: u32| {
+            // Whatever became of it, the code says that all is well, or goes on.
+            drop(ctx.call("delete_all", json!({ "turn": turn })).await);
+            match turn {
+                0 => Ok(()),
+                _ => Err(Failure::continue_as_new(turn + 1)),
+            }
+        })
         .with("asks_beside_a_wait", 1, async |ctx: Context, (): ()| {
             let (a, b) = (ctx.branch("a"), ctx.branch("b"));
             let (removed, _) = tokio::join!(a.call("delete_all", json!({})), b.wait_for("go"));
             removed.map_err(Failure::from)
         })
+}
+
+async fn is_asked(house: &House, id: RunId) -> ActionId {
+    house
+        .until(id, |run| crate::house::waiting_in(run).is_some())
+        .await;
+    house.waiting(id)
 }
 
 async fn cancel(house: &House, id: RunId) {
@@ -88,4 +103,35 @@ async fn an_action_is_called_off_also_by_the_process_that_comes_after() {
     let view = house.engine.get(&approver(), action).expect("the action");
     assert_eq!(view.action.status(), Status::Cancelled);
     assert_eq!(house.done("label"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_called_off_ends_so_whatever_its_code_says() {
+    let house = House::with(workflows()).await;
+    for turn in [0, 1] {
+        let id = house.call("survives", json!(turn)).await;
+        is_asked(&house, id).await;
+        cancel(&house, id).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_run_of_somebody_who_has_left_is_called_off_with_its_action() {
+    let house = House::with(workflows()).await;
+    let id = house.call("asks", Value::Null).await;
+    let action = is_asked(&house, id).await;
+    let identity = house.engine.identity();
+    let left = identity.disable_person("test", &house.by.id, "left").await;
+    left.expect("they have left");
+    let by = approver();
+    let cancelled = house.engine.cancel_run(&by, id, None).await;
+    let mut run = cancelled.expect("it is called off");
+    while run.ended.is_none() {
+        let soon = Duration::from_secs(1);
+        let moved = house.engine.wait_run(&by, id, run.events, soon).await;
+        run = moved.expect("the run");
+    }
+    assert_eq!(run.status(), RunStatus::Cancelled);
+    let view = house.engine.get(&approver(), action).expect("the action");
+    assert_eq!(view.action.status(), Status::Cancelled);
 }

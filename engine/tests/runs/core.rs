@@ -1,6 +1,11 @@
 //! The core of runs: what follows which wish, case by case.
 
-use holdpoint_engine::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX};
+use std::sync::Arc;
+
+use holdpoint_engine::canon::CanonicalJson;
+use holdpoint_engine::limits::{
+    RUN_EVENTS_MAX, RUN_SIGNALS_MAX, RUN_UNTAKEN_BYTES_MAX, RUN_UNTAKEN_MAX,
+};
 use holdpoint_engine::run::event::{Note, StepOutcome, Verdict, Waiting};
 use holdpoint_engine::run::{
     Command, End, Event, Flags, Run, RunRefusal, RunStatus, StepPath, decide, evolve,
@@ -166,8 +171,15 @@ fn what_has_passed_or_gone_on_and_code_that_ended_are_not_resumed() {
     ] {
         let refused = case.wish(resume()).expect_err("it stays over");
         assert!(matches!(refused, RunRefusal::NotResumable(_)), "{refused}");
-        assert_eq!(case.wish(begin("1", "a")), Err(RunRefusal::Over));
-        assert_eq!(case.wish(signal("go", 1)), Err(RunRefusal::Over));
+        let words = case.wish(begin("1", "a")).expect_err("over").to_string();
+        assert_eq!(
+            case.wish(signal("go", 1)).expect_err("over").to_string(),
+            words
+        );
+        match case.run.status() {
+            RunStatus::Continued => assert!(words.contains(&run_id().to_string()), "{words}"),
+            _ => assert_eq!(words, RunRefusal::Over.to_string()),
+        }
     }
 }
 
@@ -276,7 +288,8 @@ fn a_full_history_takes_the_ends_of_what_is_under_way_and_no_more() {
 #[test]
 fn a_run_is_sent_so_many_events_of_one_name() {
     let mut case = Case::new(code());
-    let all = vec![json_of(&json!(1)); RUN_SIGNALS_MAX];
+    let one = Arc::new(json_of(&json!(1)));
+    let all = vec![one; RUN_SIGNALS_MAX];
     case.run.signals.insert("go".to_owned(), all);
     let refused = RunRefusal::TooManySignals("go".to_owned());
     assert_eq!(case.wish(signal("go", 1)), Err(refused));
@@ -309,4 +322,52 @@ fn a_step_of_which_nothing_was_sent_begins_anew_as_another_try_where_its_call_is
     assert!(
         matches!(&events[..], [Event::StepStarted { call, .. }] if call.number == 2 && call.verdict == Verdict::NeedsYes)
     );
+}
+
+#[test]
+fn a_run_that_was_called_off_does_not_end_well() {
+    for how in [End::Passed, End::Continued(run_id())] {
+        let cancel = Command::Cancel {
+            reason: Some("enough".to_owned()),
+        };
+        let case = Case::new(code()).after([cancel, end(how)]);
+        assert_eq!(case.run.status(), RunStatus::Cancelled);
+        let message = case.run.ended.and_then(|ended| ended.message);
+        assert_eq!(message.as_deref(), Some("enough"));
+    }
+}
+
+#[test]
+fn events_that_are_not_taken_are_bounded_in_number_and_bytes() {
+    let mut case = Case::new(code());
+    let data = Arc::new(json_of(&json!(1)));
+    for name in 0..RUN_UNTAKEN_MAX / RUN_SIGNALS_MAX {
+        let sent = vec![data.clone(); RUN_SIGNALS_MAX];
+        case.run.signals.insert(format!("noise{name}"), sent);
+    }
+    let refused = case.wish(signal("go", 1)).expect_err("too many");
+    assert!(matches!(
+        refused,
+        RunRefusal::TooManyUntaken {
+            count: RUN_UNTAKEN_MAX,
+            ..
+        }
+    ));
+    let mut case = Case::new(code());
+    let large = Arc::new(json_of(&json!("x".repeat(RUN_UNTAKEN_BYTES_MAX / 8 - 100))));
+    case.run
+        .signals
+        .insert("data".to_owned(), vec![large.clone(); 7]);
+    let more = |data: &CanonicalJson| Command::Signal {
+        name: "data".to_owned(),
+        data: data.clone(),
+    };
+    case.wish(more(&large)).expect("the eighth has room");
+    case.run
+        .signals
+        .insert("data".to_owned(), vec![large.clone(); 8]);
+    let refused = case.wish(more(&large)).expect_err("too large");
+    assert!(refused.to_string().contains("not taken"), "{refused}");
+    case = case.after([wait_for("1", "data"), receive("1", "data")]);
+    case.wish(more(&large)).expect("there is room again");
 }

@@ -13,8 +13,9 @@ use holdpoint_storage::MemoryLog;
 use holdpoint_storage::faulty::{Fault, FaultyLog};
 use serde_json::{Value, json};
 
-use crate::house::{House, World, approver, waiting_in};
+use crate::house::{House, approver, waiting_in};
 use crate::skill_files::RELEASE;
+use crate::world::World;
 
 /// Some of everything that code can ask for.
 async fn everything(ctx: Context, left: u32) -> Result<Value, Failure> {

@@ -1,10 +1,12 @@
 //! Code that is not the one that the history was made by, and versions of code.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use holdpoint_engine::engine::Resumption;
 use holdpoint_engine::run::RunStatus;
 use holdpoint_engine::run::code::{Context, Failure, Workflows};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -208,6 +210,88 @@ async fn code_that_reads_another_input_than_the_run_has_diverges() {
         words.contains("at start the history has an input with null"),
         "{words}"
     );
+}
+
+static IS_BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// An input at whose reading new code panics.
+struct Touchy;
+
+impl<'de> Deserialize<'de> for Touchy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer)?;
+        assert!(!IS_BROKEN.load(Ordering::SeqCst), "broken");
+        Ok(Self)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_that_panics_while_it_reads_its_input_again_stops_and_says_so() {
+    let workflows = || {
+        Workflows::default().with("w", 1, async |ctx: Context, _: Touchy| {
+            Ok::<_, Failure>(ctx.wait_for("go").await)
+        })
+    };
+    let house = House::with(workflows()).await;
+    let id = house.call("w", Value::Null).await;
+    house.until_status(id, RunStatus::Waiting).await;
+    IS_BROKEN.store(true, Ordering::SeqCst);
+    let house = house.die_and_start(workflows()).await;
+    house.until_status(id, RunStatus::Diverged).await;
+    let words = house.message(id);
+    assert!(words.contains("the code panicked: broken"), "{words}");
+    IS_BROKEN.store(false, Ordering::SeqCst);
+    let resumed = house
+        .engine
+        .resume_run(&house.by, id, Resumption::default())
+        .await;
+    resumed.expect("it goes on");
+    send(&house, id).await;
+    house.until_status(id, RunStatus::Passed).await;
+}
+
+fn labels_in(branch: &'static str) -> Workflows {
+    Workflows::default().with("w", 1, move |ctx: Context, (): ()| async move {
+        let side = ctx.branch(branch);
+        side.call("set_label", json!({ "label": "a" })).await?;
+        Ok::<_, Failure>(ctx.wait_for("go").await)
+    })
+}
+
+fn undoes(is_changed: bool) -> Workflows {
+    Workflows::default().with("w", 1, move |ctx: Context, (): ()| async move {
+        if !is_changed {
+            ctx.call("set_label", json!({ "label": "a" })).await?;
+            return Ok(ctx.wait_for("go").await);
+        }
+        // The call is gone; what makes up for it is not.
+        let undo = ctx.branch("undo");
+        let undone = undo.call("remove_label", json!({ "label": "a" })).await;
+        undone.map_err(Failure::from)
+    })
+}
+
+// The time of these is that of the runtime, which jumps where everybody waits.
+#[tokio::test(start_paused = true)]
+async fn code_that_goes_elsewhere_than_its_history_makes_nothing_there() {
+    for (first, second, at, instead) in [
+        (labels_in("left"), labels_in("right"), "left/1", "right/1"),
+        (undoes(false), undoes(true), "1", "undo/1"),
+    ] {
+        let house = House::with(first).await;
+        let id = house.call("w", Value::Null).await;
+        house.until_status(id, RunStatus::Waiting).await;
+        let house = house.die_and_start(second).await;
+        house.until_status(id, RunStatus::Diverged).await;
+        assert_eq!((house.done("label"), house.done("remove")), (1, 0));
+        let words = house.message(id);
+        let wanted = format!("at {at} the history has set_label");
+        assert!(words.contains(&wanted), "{words}");
+        assert!(
+            words.contains(&format!("it is at {instead} instead")),
+            "{words}"
+        );
+    }
 }
 
 async fn two_branches(ctx: Context, (): ()) -> Result<Value, Failure> {

@@ -1,5 +1,6 @@
 //! What has no end goes on as a new run.
 
+use holdpoint_engine::limits::JSON_BYTES_MAX;
 use holdpoint_engine::run::code::{Context, Failure, Workflows};
 use holdpoint_engine::run::{End, RunId, RunStatus};
 use serde_json::{Value, json};
@@ -107,4 +108,54 @@ async fn code_knows_how_much_it_has_asked_for_the_same_at_every_replay() {
     house.send(id, "go", json!(1)).await.expect("it is sent");
     house.until_status(id, RunStatus::Passed).await;
     assert_eq!(house.output(id), json!([2, 4, 6]));
+}
+
+fn forwards() -> Workflows {
+    Workflows::default().with("forwards", 1, async |ctx: Context, turn: u32| {
+        ctx.wait_for("go").await;
+        if turn == 0 {
+            return Err(Failure::continue_as_new(1));
+        }
+        Ok(ctx.wait_for("data").await.to_string().len())
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_events_that_were_not_taken_go_along_as_many_as_were_accepted() {
+    let house = House::with(forwards()).await;
+    let id = house.call("forwards", json!(0)).await;
+    let large = json!("x".repeat(JSON_BYTES_MAX - 100));
+    let mut accepted = 0;
+    while house.send(id, "data", large.clone()).await.is_ok() {
+        accepted += 1;
+    }
+    assert_eq!(accepted, 8);
+    let refused = house.send(id, "go", large.clone()).await;
+    let words = refused.expect_err("there is no room").to_string();
+    assert!(words.contains("not taken"), "{words}");
+    house.send(id, "go", Value::Null).await.expect("it is sent");
+    let run = house.until_status(id, RunStatus::Continued).await;
+    let End::Continued(next) = run.ended.as_ref().expect("an end").end else {
+        panic!("it goes on");
+    };
+    assert_eq!(house.run(next).signals["data"].len(), accepted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_something_of_a_run_that_went_on_learns_where() {
+    let house = House::with(forwards()).await;
+    let id = house.call("forwards", json!(0)).await;
+    house.send(id, "go", Value::Null).await.expect("it is sent");
+    let run = house.until_status(id, RunStatus::Continued).await;
+    let End::Continued(next) = run.ended.as_ref().expect("an end").end else {
+        panic!("it goes on");
+    };
+    let sent = house.send(id, "go", Value::Null).await;
+    let cancelled = house.engine.cancel_run(&house.by, id, None).await;
+    for refused in [
+        sent.expect_err("over"),
+        cancelled.map(drop).expect_err("over"),
+    ] {
+        assert!(refused.to_string().contains(&next.to_string()), "{refused}");
+    }
 }

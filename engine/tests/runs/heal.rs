@@ -14,7 +14,7 @@ use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::MemoryLog;
 use serde_json::{Value, json};
 
-use crate::house::{World, locals, tools};
+use crate::world::{World, locals, tools};
 
 /// Answers every question in the same way, and remembers the questions and the files.
 struct Model {

@@ -1,11 +1,9 @@
-//! An engine whose tools are closures that count what they did, and a target that knows of it.
+//! An engine in a world that counts what was done.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use holdpoint_engine::action::{ActionId, PrincipalKind, Status};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::engine::{ActError, Ballot, Engine, Options, RunOptions};
@@ -13,166 +11,18 @@ use holdpoint_engine::identity::{NewPerson, Principal, Role};
 use holdpoint_engine::run::code::Workflows;
 use holdpoint_engine::run::event::Waiting;
 use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, RunStatus};
-use holdpoint_engine::target::{
-    Answer, Body, CallError, LocalCall, LocalError, Locals, Outgoing, Target,
-};
-use holdpoint_engine::time::{Clock, SystemClock, Timestamp};
+use holdpoint_engine::target::Locals;
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::{EventLog, MemoryLog};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// Something that was done.
-struct Deed {
-    name: String,
-    key: String,
-    answer: Value,
-}
-
-/// The world outside: what was done in it, in order.
-#[derive(Default)]
-pub(crate) struct World {
-    done: Mutex<Vec<Deed>>,
-    /// What an approver looks at; moves when told.
-    version: AtomicU64,
-    /// How far its clock is before the machine's, in milliseconds.
-    ahead: AtomicI64,
-}
-
-impl World {
-    /// What was done, each with how often.
-    pub(crate) fn counts(&self) -> BTreeMap<(String, String), usize> {
-        let mut counts = BTreeMap::new();
-        for deed in self.done.lock().expect("no panic").iter() {
-            let entry = (deed.name.clone(), deed.key.clone());
-            *counts.entry(entry).or_default() += 1;
-        }
-        counts
-    }
-
-    fn does(&self, name: &str, key: &str, answer: &Value) {
-        let deed = Deed {
-            name: name.to_owned(),
-            key: key.to_owned(),
-            answer: answer.clone(),
-        };
-        self.done.lock().expect("no panic").push(deed);
-    }
-
-    /// How much was done, reads among it.
-    pub(crate) fn count(&self) -> usize {
-        self.done.lock().expect("no panic").len()
-    }
-
-    pub(crate) fn moves(&self) {
-        self.version.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn ahead(&self) -> i64 {
-        self.ahead.load(Ordering::SeqCst)
-    }
-}
-
-/// A clock that goes on by itself and can be set forward.
-struct OwnClock(Arc<World>);
-
-impl Clock for OwnClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(SystemClock.now().0 + self.0.ahead())
-    }
-
-    fn steady(&self) -> Option<Duration> {
-        let ahead = Duration::from_millis(self.0.ahead().unsigned_abs());
-        Some(SystemClock.steady()? + ahead)
-    }
-}
-
-/// Answers what was done under a key, and what version the world has.
-struct Books(Arc<World>);
-
-#[async_trait]
-impl Target for Books {
-    async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
-        let key = outgoing.url.split_once("key=").map(|(_, key)| key);
-        let body = match key {
-            Some(key) => {
-                let done = self.0.done.lock().expect("no panic");
-                let key = key.replace("%3A", ":").replace("%2F", "/");
-                let deed = done.iter().find(|deed| deed.key == key);
-                deed.map_or(Value::Null, |deed| deed.answer.clone())
-            }
-            None => json!({ "version": self.0.version.load(Ordering::SeqCst) }),
-        };
-        Ok(Answer {
-            status: 200,
-            etag: None,
-            body: Body::Whole(body.to_string().into_bytes()),
-        })
-    }
-}
+use crate::world::{Books, OwnClock, World, locals, tools};
 
 pub(crate) struct House {
     pub(crate) engine: Engine,
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) world: Arc<World>,
     pub(crate) by: Principal,
-}
-
-pub(crate) fn locals(world: &Arc<World>) -> Locals {
-    let named = |name: &'static str, answer: fn(&Value) -> Result<Value, LocalError>| {
-        let world = Arc::clone(world);
-        move |call: LocalCall| {
-            let answer = answer(&call.args);
-            let told = answer.clone().unwrap_or_default();
-            world.does(name, &call.idempotency_key, &told);
-            async move { answer }
-        }
-    };
-    let no = |_: &Value| Err(LocalError::Refused("no".to_owned()));
-    let doubt = |_: &Value| Err(LocalError::Unknown("the line broke".to_owned()));
-    Locals::default()
-        .with(
-            "read",
-            named("read", |_| Ok(json!({ "version": "1.2.3", "size": 5 }))),
-        )
-        .with("label", named("label", |args| Ok(args.clone())))
-        .with(
-            "remove",
-            named("remove", |_| Ok(json!({ "removed": true }))),
-        )
-        .with("no", named("no", no))
-        .with("doubt", named("doubt", doubt))
-}
-
-pub(crate) fn tools() -> Value {
-    let check = json!({
-        "http": { "get": "http://books.example/done?key={idempotency_key}" },
-        "happened": "body != null",
-    });
-    let write = |local: &str, class: &str| {
-        json!({ "execute": { "local": local }, "safetyClass": class, "check": check,
-                "requestLifetime": "1s" })
-    };
-    let keyed = |local: &str, class: &str| {
-        let order = json!({ "order": { "type": "string" } });
-        let input = json!({ "type": "object", "required": ["order"], "properties": order });
-        json!({ "execute": { "local": local }, "safetyClass": class, "input": input,
-                "idempotencyKey": "pay:{order}" })
-    };
-    let state = json!({ "http": { "get": "http://books.example/state" }, "watch": ["/version"] });
-    json!({ "tools": {
-        "get_version": { "execute": { "local": "read" }, "safetyClass": "idempotent" },
-        "set_label": write("label", "write-once-checkable"),
-        "remove_label": write("remove", "write-once-checkable"),
-        "delete_all": write("remove", "approval-bound"),
-        "pay_out": keyed("remove", "approval-bound"),
-        "refuse_out": keyed("no", "write-once-checkable"),
-        "move_all": { "execute": { "local": "remove" }, "safetyClass": "approval-bound", "state": state },
-        "read_nothing": { "execute": { "local": "no" }, "safetyClass": "idempotent" },
-        "fail": { "execute": { "local": "no" }, "safetyClass": "write-once-checkable" },
-        "doubt": { "execute": { "local": "doubt" }, "safetyClass": "irreversible" },
-        "forbidden": { "execute": { "local": "label" }, "safetyClass": "irreversible",
-                       "requiredScopes": ["nobody:has"] },
-    } })
 }
 
 impl House {
@@ -215,6 +65,17 @@ impl House {
 
     /// As if the process had died and another one had started.
     pub(crate) async fn die_and_start(self, workflows: Workflows) -> Self {
+        let locals = locals(&self.world);
+        self.die_and_start_with(&tools(), locals, workflows).await
+    }
+
+    /// The same, and the other one has other tools.
+    pub(crate) async fn die_and_start_with(
+        self,
+        tools: &Value,
+        locals: Locals,
+        workflows: Workflows,
+    ) -> Self {
         let Self {
             engine,
             log,
@@ -223,7 +84,7 @@ impl House {
         } = self;
         drop(engine);
         let log = Arc::new(log.reopen());
-        let engine = open(log.clone(), &world, workflows).await;
+        let engine = open_with(log.clone(), &world, tools, locals, workflows).await;
         Self {
             engine,
             log,
@@ -239,8 +100,7 @@ impl House {
 
     /// Sets the clock forward.
     pub(crate) fn pass(&self, time: Duration) {
-        let millis = i64::try_from(time.as_millis()).expect("a short time");
-        self.world.ahead.fetch_add(millis, Ordering::SeqCst);
+        self.world.passes(time);
         self.engine.wake();
     }
 
@@ -389,10 +249,20 @@ pub(crate) fn approver() -> Principal {
 }
 
 async fn open(log: Arc<dyn EventLog>, world: &Arc<World>, workflows: Workflows) -> Engine {
-    let file = ToolsFile::from_str(&tools().to_string(), Format::Json).expect("the tools");
+    open_with(log, world, &tools(), locals(world), workflows).await
+}
+
+async fn open_with(
+    log: Arc<dyn EventLog>,
+    world: &Arc<World>,
+    tools: &Value,
+    locals: Locals,
+    workflows: Workflows,
+) -> Engine {
+    let file = ToolsFile::from_str(&tools.to_string(), Format::Json).expect("the tools");
     let options = Options {
         clock: Arc::new(OwnClock(Arc::clone(world))),
-        locals: locals(world),
+        locals,
         target: Some(Arc::new(Books(Arc::clone(world)))),
         runs: RunOptions {
             workflows,

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use holdpoint_engine::approval::Vote;
-use holdpoint_engine::run::RunStatus;
 use holdpoint_engine::run::code::{CallError, Context, Failure, Workflows};
 use holdpoint_engine::run::event::Waiting;
+use holdpoint_engine::run::{Run, RunStatus};
 use serde_json::{Value, json};
 
 use crate::house::{House, approver, waiting_in};
+use crate::world::{locals, tools};
 
 /// Calls a tool, and answers what it learned.
 async fn learns(ctx: Context, tool: String) -> Result<Value, Failure> {
@@ -163,4 +164,29 @@ async fn a_doubt_is_told_when_a_person_has_settled_it() {
     let (learned, end) = of("doubt", settle(true)).await;
     assert!(learned.starts_with(r#"{"ok":"#), "{learned}");
     assert_eq!(end, RunStatus::Passed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_outcome_nobody_knows_is_no_failure_because_its_tool_is_gone() {
+    let pays = || {
+        Workflows::default().with("pays", 1, async |ctx: Context, (): ()| {
+            let paid = ctx.call("doubt", json!({ "pay": 1 })).await;
+            Ok::<_, Failure>(json!(paid.is_ok()))
+        })
+    };
+    let house = House::with(pays()).await;
+    let id = house.call("pays", Value::Null).await;
+    let in_doubt = |run: &Run| waiting_in(run).is_some_and(|(_, why)| why == Waiting::Settlement);
+    house.until(id, in_doubt).await;
+    let action = house.waiting(id);
+    let mut fewer = tools();
+    let all = fewer["tools"].as_object_mut().expect("the tools");
+    all.remove("doubt").expect("it was there");
+    let locals = locals(&house.world);
+    let house = house.die_and_start_with(&fewer, locals, pays()).await;
+    let paid = "it was paid".to_owned();
+    let settled = house.engine.settle(&approver(), action, true, paid).await;
+    settled.expect("it is settled");
+    house.until_status(id, RunStatus::Passed).await;
+    assert_eq!(house.output(id), json!(true));
 }

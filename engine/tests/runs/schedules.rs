@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use holdpoint_engine::engine::{Engine, NewSchedule, Options, RunOptions, RunQuery, Upcoming};
 use holdpoint_engine::identity::{NewPerson, Principal, Role};
-use holdpoint_engine::run::code::{Context, Workflows};
+use holdpoint_engine::run::code::{Context, Failure, Workflows};
 use holdpoint_engine::run::{Flags, Inputs, NewOrigin, RunError, RunStatus, RunSummary};
+use holdpoint_engine::schedule::ScheduleId;
 use holdpoint_engine::time::{Clock, Timestamp};
 use holdpoint_engine::tool::{Format, ToolsFile};
-use holdpoint_storage::{Batch, Direction, EventLog as _, MemoryLog, ScanRange};
+use holdpoint_storage::{Batch, Direction, EventLog, MemoryLog, ScanRange};
 use serde_json::{Value, json};
 
-use crate::house::{World, locals, tools};
+use crate::world::{World, locals, tools};
 
 /// A clock that a test sets; it begins on a Monday at noon, UTC.
 struct SetClock(AtomicI64);
@@ -25,21 +26,26 @@ impl Clock for SetClock {
     }
 }
 
-struct House {
-    engine: Engine,
+pub(crate) struct House {
+    pub(crate) engine: Engine,
     log: Arc<MemoryLog>,
     clock: Arc<SetClock>,
     done: Arc<World>,
-    by: Principal,
+    pub(crate) by: Principal,
 }
 
 const READ: &str = "---\nname: watch\ndescription: Look at it\n---\n\n### Step 1 — Read\n- intent: Look\n- action: get_version {}\n";
 
-async fn engine(log: &Arc<MemoryLog>, clock: &Arc<SetClock>, done: &Arc<World>) -> Engine {
+async fn engine(log: Arc<dyn EventLog>, clock: &Arc<SetClock>, done: &Arc<World>) -> Engine {
     let file = ToolsFile::from_str(&tools().to_string(), Format::Json).expect("the tools");
-    let workflows = Workflows::default().with("waits", 1, async |ctx: Context, _: Value| {
-        Ok(ctx.wait_for("go").await)
-    });
+    let workflows = Workflows::default()
+        .with("waits", 1, async |ctx: Context, _: Value| {
+            Ok(ctx.wait_for("go").await)
+        })
+        .with("loops", 1, async |ctx: Context, turn: u32| match turn {
+            0 => Err(Failure::continue_as_new(1)),
+            _ => Ok(ctx.wait_for("go").await),
+        });
     let options = Options {
         clock: clock.clone(),
         locals: locals(done),
@@ -50,17 +56,22 @@ async fn engine(log: &Arc<MemoryLog>, clock: &Arc<SetClock>, done: &Arc<World>) 
         },
         ..Options::default()
     };
-    let opened = Engine::open(log.clone(), Arc::new(file.registry), options).await;
+    let opened = Engine::open(log, Arc::new(file.registry), options).await;
     opened.expect("the engine opens")
 }
 
 impl House {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let log = Arc::new(MemoryLog::new());
+        Self::on(log.clone(), log).await
+    }
+
+    /// A house whose engine writes to `around`, which is around `log` or is it.
+    pub(crate) async fn on(log: Arc<MemoryLog>, around: Arc<dyn EventLog>) -> Self {
         let noon = Timestamp::parse_rfc3339("2026-11-30T12:00:00Z").expect("a moment");
         let clock = Arc::new(SetClock(AtomicI64::new(noon.0)));
         let done = Arc::<World>::default();
-        let engine = engine(&log, &clock, &done).await;
+        let engine = engine(around, &clock, &done).await;
         let new = NewPerson {
             email: "otto@example.com".to_owned(),
             name: "Otto".to_owned(),
@@ -82,13 +93,18 @@ impl House {
         }
     }
 
-    fn pass(&self, time: Duration) {
-        let millis = i64::try_from(time.as_millis()).expect("a short time");
-        self.clock.0.fetch_add(millis, Ordering::SeqCst);
+    pub(crate) fn pass(&self, time: Duration) {
+        self.pass_unseen(time);
         self.engine.wake();
     }
 
-    async fn make(&self, what: NewOrigin, cron: &str, overlap: bool) -> Upcoming {
+    /// Sets the clock forward as a machine does that slept: nobody says so.
+    pub(crate) fn pass_unseen(&self, time: Duration) {
+        let millis = i64::try_from(time.as_millis()).expect("a short time");
+        self.clock.0.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    pub(crate) async fn make(&self, what: NewOrigin, cron: &str, overlap: bool) -> Upcoming {
         let new = NewSchedule {
             name: "watch".to_owned(),
             what,
@@ -101,7 +117,7 @@ impl House {
         made.expect("it is made")
     }
 
-    fn runs(&self) -> Vec<RunSummary> {
+    pub(crate) fn runs(&self) -> Vec<RunSummary> {
         let query = RunQuery {
             limit: 200,
             ..RunQuery::default()
@@ -125,17 +141,33 @@ impl House {
     }
 
     /// The runs, once there are that many and all of them have this status.
-    async fn until(&self, count: usize, status: RunStatus) -> Vec<RunSummary> {
-        let mut patience = 600;
-        loop {
-            let runs = self.runs();
-            if runs.len() == count && runs.iter().all(|run| run.status == status) {
-                return runs;
-            }
-            assert!(0 < patience, "it stays so: {runs:#?}");
+    pub(crate) async fn until(&self, count: usize, status: RunStatus) -> Vec<RunSummary> {
+        let is_so = |house: &Self| {
+            let runs = house.runs();
+            runs.len() == count && runs.iter().all(|run| run.status == status)
+        };
+        self.until_so(is_so).await;
+        self.runs()
+    }
+
+    /// Waits until something is so.
+    pub(crate) async fn until_so(&self, is_so: impl Fn(&Self) -> bool) {
+        let mut patience = 4000;
+        while !is_so(self) {
+            assert!(0 < patience, "it stays so: {:#?}", self.runs());
             patience -= 1;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// Why nothing was started, once that is noted.
+    pub(crate) async fn skipped(&self, id: ScheduleId) -> String {
+        let reason = |house: &Self| {
+            let now = house.engine.schedule(&house.by, id).expect("it is there");
+            now.schedule.last_skipped
+        };
+        self.until_so(|house| reason(house).is_some()).await;
+        reason(self).expect("it was skipped")
     }
 }
 
@@ -147,7 +179,7 @@ fn file(text: &str) -> NewOrigin {
     }
 }
 
-fn waiting() -> NewOrigin {
+pub(crate) fn waiting() -> NewOrigin {
     NewOrigin::Code {
         name: "waits".to_owned(),
         version: None,
@@ -184,7 +216,7 @@ async fn what_was_missed_while_nothing_ran_is_made_up_for_by_one_run() {
     } = house;
     drop(old);
     clock.0.fetch_add(5 * 3600 * 1000, Ordering::SeqCst);
-    let engine = engine(&log, &clock, &done).await;
+    let engine = engine(log.clone(), &clock, &done).await;
     let house = House {
         engine,
         log,
@@ -203,17 +235,8 @@ async fn no_two_runs_of_a_schedule_at_once_unless_it_allows_that() {
     house.pass(Duration::from_hours(1));
     house.until(1, RunStatus::Waiting).await;
     house.pass(Duration::from_hours(1));
-    let skipped = async {
-        loop {
-            let now = house.engine.schedule(&house.by, one.schedule.id);
-            if let Some(reason) = now.expect("it is there").schedule.last_skipped {
-                return reason;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let reason = tokio::time::timeout(Duration::from_mins(1), skipped).await;
-    assert!(reason.expect("it is skipped").contains("still goes on"));
+    let reason = house.skipped(one.schedule.id).await;
+    assert!(reason.contains("still goes on"), "{reason}");
     assert_eq!(house.runs().len(), 1);
 
     house.make(waiting(), "0 * * * *", true).await;
@@ -329,7 +352,7 @@ async fn i06_runs_and_schedules_come_back_from_the_log_alone() {
         };
         house.log.append(batch).await.expect("deleted");
     }
-    house.engine = engine(&house.log, &house.clock, &house.done).await;
+    house.engine = engine(house.log.clone(), &house.clock, &house.done).await;
     let after = content(&house.log);
     for index in [70, 71, 75] {
         assert!(

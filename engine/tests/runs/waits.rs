@@ -133,3 +133,22 @@ async fn nothing_is_sent_to_a_run_that_is_over_or_under_a_name_that_is_too_long(
     let words = late.expect_err("it is over").to_string();
     assert_eq!(words, "the run is over");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_ends_also_where_nobody_says_that_the_clock_was_set() {
+    let house = House::with(sleeps()).await;
+    let id = house.call("sleeps", Value::Null).await;
+    house.until_status(id, RunStatus::Waiting).await;
+    house.world.passes(30 * DAY);
+    // Within a minute or two of the runtime's time, which jumps where everybody waits.
+    for _ in 0..3 {
+        let soon = Duration::from_mins(1);
+        drop(
+            house
+                .engine
+                .wait_run(&house.by, id, house.run(id).events, soon)
+                .await,
+        );
+    }
+    house.until_status(id, RunStatus::Passed).await;
+}

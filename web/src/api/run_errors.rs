@@ -32,16 +32,20 @@ impl From<RunError> for Problem {
                 Self::new(Code::KeyReused, detail)
             }
             RunError::Overloaded => Self::new(Code::Overloaded, error.to_string()).after(LATER),
-            RunError::Unavailable(source) => unavailable(source.as_ref()),
+            RunError::NoRoom(source) | RunError::Unavailable(source) => {
+                unavailable(source.as_ref())
+            }
         }
     }
 }
 
 fn refused(refusal: &RunRefusal) -> Problem {
     let code = match refusal {
-        RunRefusal::Over => Code::RunOver,
+        RunRefusal::Over | RunRefusal::GoesOn(_) => Code::RunOver,
         RunRefusal::NotResumable(_) => Code::NotResumable,
-        RunRefusal::TooManySignals(_) | RunRefusal::Full => Code::NotPossible,
+        RunRefusal::TooManySignals(_) | RunRefusal::TooManyUntaken { .. } | RunRefusal::Full => {
+            Code::NotPossible
+        }
         RunRefusal::Start | RunRefusal::Diverged(_) | RunRefusal::NotUnderWay(_) => {
             // Only the engine itself can send what these refuse.
             tracing::error!(%refusal, "a request led to a refusal that requests cannot cause");

@@ -51,12 +51,16 @@ pub(super) fn check(submission: &Submission) -> Result<(), SubmitError> {
             ));
         }
     }
-    if JSON_BYTES_MAX < CanonicalJson::of(&submission.args).as_str().len() {
-        return invalid(format!(
+    match CanonicalJson::exact(&submission.args) {
+        Err(error) => Err(SubmitError::InvalidArgs(vec![(
+            error.pointer,
+            error.message,
+        )])),
+        Ok(args) if JSON_BYTES_MAX < args.as_str().len() => invalid(format!(
             "the arguments are longer than {JSON_BYTES_MAX} bytes"
-        ));
+        )),
+        Ok(_) => Ok(()),
     }
-    Ok(())
 }
 
 /// Labels of the submission stand beside those of the tool, never in their place.

@@ -96,7 +96,7 @@ impl IntoFuture for Call {
     fn into_future(self) -> Self::IntoFuture {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let called = make(self).await;
+            let called = shared.carry_out(make(self)).await;
             shared.or_halt(called).await
         })
     }
@@ -109,7 +109,8 @@ async fn make(call: Call) -> Result<Result<Value, CallError>, Halt> {
     let args = call
         .args
         .map_err(|error| invalid(format!("the arguments of {}: {error}", call.tool)))?;
-    let args = CanonicalJson::of(&args);
+    let args = CanonicalJson::exact(&args)
+        .map_err(|error| invalid(format!("the arguments of {}: {error}", call.tool)))?;
     if JSON_BYTES_MAX < args.as_str().len() {
         let message = format!(
             "the arguments of {} are longer than {JSON_BYTES_MAX} bytes",
@@ -122,6 +123,7 @@ async fn make(call: Call) -> Result<Result<Value, CallError>, Halt> {
         return Err(differs(&run, path, words_of(&call.tool, &args)));
     }
     if run.step(&path).is_none() {
+        call.shared.caught_up(&path).await;
         // What has begun is followed to its end, and called off on the way where that is possible.
         driver.check_cancel()?;
     }
@@ -150,9 +152,12 @@ async fn make(call: Call) -> Result<Result<Value, CallError>, Halt> {
         timeout: call.timeout,
         retries: call.retries,
     };
-    let report = match driver.begin_step(&wish).await? {
+    let begun = driver.begin_step(&wish).await?;
+    call.shared.meet(&wish.path);
+    let report = match begun {
         Err(report) => report,
         Ok(made) => {
+            call.shared.caught_up(&wish.path).await;
             let report = driver.make(&wish, &made).await?.report();
             driver.end_step(&wish.path, report.clone()).await?;
             report

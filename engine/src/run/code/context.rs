@@ -185,7 +185,7 @@ impl Context {
             );
             Halt::Run(RunError::Invalid(message))
         })?;
-        self.shared.meet(&path);
+        self.shared.ask();
         Ok(path)
     }
 }

@@ -106,10 +106,10 @@ pub use workflows::Workflows;
 
 use self::shared::Shared;
 use super::authority::{self, Authority};
-use super::decide::{Divergence, RunRefusal};
 use super::driver::{Driver, Halt};
 use super::event::{End, Origin};
 use super::id::StepPath;
+use super::refusal::{Divergence, RunRefusal};
 use super::shell::RunError;
 use super::skill_file::Prepared;
 use super::start::{NewOrigin, NewRun};
@@ -142,7 +142,8 @@ pub(super) fn prepare(
         let bad = |message| RunError::BadInputs(vec![message]);
         (function.check)(input).map_err(bad)?;
     }
-    let input = CanonicalJson::of(input);
+    let input = CanonicalJson::exact(input)
+        .map_err(|error| RunError::BadInputs(vec![format!("the input: {error}")]))?;
     if JSON_BYTES_MAX < input.as_str().len() {
         return Err(RunError::Invalid(format!(
             "the input is longer than {JSON_BYTES_MAX} bytes"
@@ -161,13 +162,15 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
     let engine = driver.engine()?;
     let Some(function) = engine.workflows().get(name, version) else {
         drop(engine);
-        return without(driver, name, version).await;
+        return without(driver, name, version);
     };
     drop(engine);
+    driver.check_cancel()?;
     let input = driver.run().start.input.value();
     (function.check)(&input).map_err(|message| other_input(&input, message))?;
     let (shared, mut halted) = Shared::new(driver.clone());
     let shared = Arc::new(shared);
+    let _abandons = shared.abandons();
     let context = Context::root(Arc::clone(&shared));
     let running = async move { (function.call)(context, input).await };
     let running = AssertUnwindSafe(running).catch_unwind();
@@ -175,22 +178,36 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
     let mut changed = driver.live.watch();
     let ended = tokio::select! {
         biased;
-        halt = halted.recv() => return Err(halt.unwrap_or(Halt::Stopping)),
-        () = stop.reached() => return Err(Halt::Stopping),
-        ended = running => ended,
-        Ok(_) = changed.wait_for(|run| run.cancel.is_some() && !has_open_step(run)) => {
-            return Err(Halt::CalledOff);
+        () = stop.reached() => Err(Halt::Stopping),
+        Ok(_) = changed.wait_for(|run| run.cancel.is_some()) => Err(Halt::CalledOff),
+        halt = halted.recv() => Err(halt.unwrap_or(Halt::Stopping)),
+        ended = running => Ok(ended),
+        halt = shared.stands_still() => Err(halt),
+    };
+    let ended = match ended {
+        Ok(ended) => {
+            shared.check_all_was_met("it ended without getting there")?;
+            ended
+        }
+        Err(halt) => {
+            if halt.ends_run() {
+                shared.close().await?;
+            }
+            return Err(halt);
         }
     };
+    shared.close().await?;
     let fail = async |message| driver.end(End::Failed, null(), Some(message)).await;
     let ended = match ended {
         Ok(ended) => ended,
         Err(panic) => return fail(words_of_panic(panic.as_ref())).await,
     };
-    shared.check_all_was_met()?;
     match ended {
         Ok(output) => {
-            let output = CanonicalJson::of(&output);
+            let output = match CanonicalJson::exact(&output) {
+                Ok(output) => output,
+                Err(error) => return fail(format!("what the code answers: {error}")).await,
+            };
             if JSON_BYTES_MAX < output.as_str().len() {
                 let message =
                     format!("what the code answers is longer than {JSON_BYTES_MAX} bytes");
@@ -207,10 +224,8 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
 }
 
 /// The program does not have the code: the run stays open, unless somebody calls it off.
-async fn without(driver: &Driver, name: &str, version: u32) -> Result<(), Halt> {
-    if driver.run().cancel.is_some() {
-        return Err(Halt::CalledOff);
-    }
+fn without(driver: &Driver, name: &str, version: u32) -> Result<(), Halt> {
+    driver.check_cancel()?;
     tracing::error!(
         run.id = %driver.live.id,
         "{} was begun by version {version} of {name}, which this program does not have; it goes on when \
@@ -218,10 +233,6 @@ async fn without(driver: &Driver, name: &str, version: u32) -> Result<(), Halt> 
         driver.live.id
     );
     Ok(())
-}
-
-fn has_open_step(run: &super::Run) -> bool {
-    run.steps.iter().any(|step| step.open().is_some())
 }
 
 /// The function reads another type than when the run began.
@@ -277,8 +288,15 @@ async fn continue_as_new(driver: &Driver, name: &str, input: Value) -> Result<()
         Ok((start, _)) => start,
         Err(error) => return fail(error.to_string()).await,
     };
-    let next = driver.runs.continue_as(&driver.live, start).await?;
-    engine.drive(next);
+    drop(engine);
+    let next = loop {
+        match driver.runs.continue_as(&driver.live, start.clone()).await {
+            Err(RunError::NoRoom(_)) => driver.wait_for_room().await?,
+            other => break other?,
+        }
+    };
+    let next = next.ok_or(Halt::CalledOff)?;
+    driver.engine()?.drive(next);
     Ok(())
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::shared::{Shared, differs, notes};
-use crate::canon::CanonicalJson;
 use crate::run::decide::Command;
 use crate::run::driver::{Driver, Halt};
 use crate::run::event::Note;
@@ -14,14 +13,20 @@ use crate::run::id::StepPath;
 use crate::run::state::Run;
 use crate::time::Timestamp;
 
+/// The longest sleep at once: a wall clock that was set shows by then.
+const SLEEP_MAX: Duration = Duration::from_mins(1);
+
 pub(super) async fn now(shared: &Shared, path: Result<StepPath, Halt>) -> Result<Timestamp, Halt> {
     const WISH: &str = "the time";
     let (driver, path) = (&shared.driver, path?);
     let run = driver.run();
     match notes(&run, &path, WISH)?.first() {
-        Some(Note::Now(at)) => return Ok(*at),
+        Some(Note::Now(at)) => {
+            shared.meet(&path);
+            return Ok(*at);
+        }
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
-        None => {}
+        None => shared.caught_up(&path).await,
     }
     let at = driver.runs.store.time.now();
     note(driver, &path, Note::Now(at)).await?;
@@ -36,9 +41,12 @@ pub(super) async fn random(
     let (driver, path) = (&shared.driver, path?);
     let run = driver.run();
     match notes(&run, &path, WISH)?.first() {
-        Some(Note::Random(bytes)) => return Ok(*bytes),
+        Some(Note::Random(bytes)) => {
+            shared.meet(&path);
+            return Ok(*bytes);
+        }
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
-        None => {}
+        None => shared.caught_up(&path).await,
     }
     let bytes = driver.engine()?.random_bytes().map_err(Halt::Run)?;
     note(driver, &path, Note::Random(bytes)).await?;
@@ -59,14 +67,17 @@ pub(super) async fn sleep(
         Some(Note::Sleep { until }) => *until,
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
         None => {
+            shared.caught_up(&path).await;
             let until = driver.runs.store.time.now().plus(time);
             note(driver, &path, Note::Sleep { until }).await?;
             until
         }
     };
+    shared.meet(&path);
     if noted.last() == Some(&Note::Woke) {
         return Ok(());
     }
+    shared.caught_up(&path).await;
     reach(driver, until).await;
     note(driver, &path, Note::Woke).await
 }
@@ -87,6 +98,7 @@ pub(super) async fn wait_for(
     let noted = notes(&run, &path, &wish)?;
     let until = match (noted.first(), noted.get(1), time) {
         (None, _, _) => {
+            shared.caught_up(&path).await;
             // In one append: a wait with a limit is at no moment one without.
             let until = time.map(|time| driver.runs.store.time.now().plus(time));
             let limit = until.map(|until| Note::Sleep { until });
@@ -111,13 +123,14 @@ pub(super) async fn wait_for(
         (Some(Note::WaitFor { name: other }), _, None) if *other == name => None,
         (Some(_), _, None) => return Err(differs(&run, path, wish)),
     };
+    shared.meet(&path);
     let mut changed = driver.live.watch();
     loop {
         let run = driver.run();
         match answer(&run, &path) {
             Answer::Came(data) => return Ok(Some(data)),
             Answer::Nothing => return Ok(None),
-            Answer::NotYet => {}
+            Answer::NotYet => shared.caught_up(&path).await,
         }
         let (at, wanted) = (path.clone(), name.clone());
         let received = driver.commit(Command::Receive {
@@ -158,7 +171,7 @@ fn answer(run: &Run, path: &StepPath) -> Answer {
         Some(Note::Received { name, index }) => {
             let index = usize::try_from(*index).unwrap_or(usize::MAX);
             let data = run.signals.get(name).and_then(|sent| sent.get(index));
-            Answer::Came(data.map_or(Value::Null, CanonicalJson::value))
+            Answer::Came(data.map_or(Value::Null, |data| data.value()))
         }
         Some(Note::Woke) => Answer::Nothing,
         Some(Note::Now(_) | Note::Random(_) | Note::Sleep { .. } | Note::WaitFor { .. }) | None => {
@@ -189,7 +202,7 @@ async fn reach(driver: &Driver, until: Timestamp) {
             return;
         }
         tokio::select! {
-            () = tokio::time::sleep(left) => {}
+            () = tokio::time::sleep(left.min(SLEEP_MAX)) => {}
             // The clock was set.
             _ = woken.changed() => {}
         }

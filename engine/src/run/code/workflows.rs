@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::error::Failure;
+use super::words_of_panic;
 
 type Running = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Calling = Arc<dyn Fn(Context, Value) -> Running + Send + Sync>;
@@ -52,7 +54,13 @@ impl Workflows {
             }
             Err(message) => Box::pin(async move { Err(Failure::Message(message)) }),
         });
-        let check = |input: &Value| read::<I>(input).map(|_| ());
+        let check = |input: &Value| {
+            let read = AssertUnwindSafe(|| read::<I>(input).map(|_| ()));
+            catch_unwind(read).unwrap_or_else(|panic| {
+                let words = words_of_panic(panic.as_ref());
+                Err(format!("an input at whose reading {words}"))
+            })
+        };
         let versions = self.functions.entry(name.into()).or_default();
         versions.insert(version, Function { check, call });
         self

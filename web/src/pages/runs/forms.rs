@@ -109,6 +109,7 @@ fn conclude(
         | RunError::BadSkill(_)
         | RunError::BadTools(_)
         | RunError::KeyReused { .. }
+        | RunError::NoRoom(_)
         | RunError::Unavailable(_) => return Err(error.into()),
     };
     let run = visit.state.engine.run(visit.person()?, id)?;

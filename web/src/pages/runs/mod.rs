@@ -37,7 +37,9 @@ impl From<RunError> for PageError {
         match error {
             RunError::NotFound => Self::NotFound,
             RunError::Forbidden(why) => Self::Forbidden(why),
-            RunError::Unavailable(cause) => Self::unavailable(cause.as_ref()),
+            RunError::NoRoom(cause) | RunError::Unavailable(cause) => {
+                Self::unavailable(cause.as_ref())
+            }
             RunError::Refused(_)
             | RunError::BadSkill(_)
             | RunError::BadInputs(_)

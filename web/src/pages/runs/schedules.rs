@@ -159,6 +159,7 @@ fn refused(visit: &Visit, error: RunError) -> Result<Response, PageError> {
         | RunError::Forbidden(_)
         | RunError::Refused(_)
         | RunError::KeyReused { .. }
+        | RunError::NoRoom(_)
         | RunError::Unavailable(_) => Err(error.into()),
     }
 }
