@@ -92,7 +92,11 @@ impl Timetable {
 
     /// The last moment at which it was due, not after `at`.
     pub fn last_until(&self, at: Timestamp) -> Option<Timestamp> {
-        let found = self.cron.find_previous_occurrence(&self.local(at)?, true);
+        // From a whole second: from within the last one before a doubled hour, what is found is later.
+        let second = Timestamp(at.0 - at.0.rem_euclid(1000));
+        let found = self
+            .cron
+            .find_previous_occurrence(&self.local(second)?, true);
         found
             .ok()
             .map(|moment| Timestamp(moment.timestamp_millis()))
@@ -179,6 +183,29 @@ mod tests {
         let friday = at("2026-11-27T09:00:00Z");
         assert_eq!(table.last_until(sunday), Some(friday));
         assert_eq!(table.last_until(friday), Some(friday));
+    }
+
+    #[test]
+    fn the_last_time_is_never_one_that_comes_where_clocks_are_set_back() {
+        for (zone, from) in [
+            ("Europe/Berlin", "2026-10-24T22:00:00Z"),
+            ("America/New_York", "2027-11-07T03:00:00Z"),
+            ("Australia/Lord_Howe", "2027-04-03T13:00:00Z"),
+        ] {
+            for pattern in ["0 * * * *", "0 */2 * * *", "*/30 * * * *"] {
+                let table = Timetable::parse(pattern, zone).expect("a timetable");
+                let mut last = table.next_after(at(from)).expect("a next time");
+                for _ in 0..6 {
+                    let next = table.next_after(last).expect("a next time");
+                    for before in [1, 500, 999, 1000, 1001] {
+                        let found = table.last_until(Timestamp(next.0 - before));
+                        assert_eq!(found, Some(last), "{pattern} {zone} {next} {before}");
+                    }
+                    assert_eq!(table.last_until(next), Some(next));
+                    last = next;
+                }
+            }
+        }
     }
 
     #[test]
