@@ -8,7 +8,8 @@ use holdpoint_storage::{Position, Record};
 use crate::model::Model;
 
 /// Kinds that only add to the event before them: no message is about them.
-const NEVER_TOLD: [&str; 3] = [
+const NEVER_TOLD: [&str; 4] = [
+    "action.answer_kept",
     "action.key_kept",
     "action.lease_keyed",
     "action.secret_named",

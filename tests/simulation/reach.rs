@@ -66,6 +66,12 @@ const EXCEPT: &[(&str, &str, &str, Why)] = &[
         Seldom("no tool of the simulation has a secret"),
     ),
     (
+        "action.answer_kept",
+        "executing",
+        "executing",
+        Seldom("no run of the simulation is answered over the network"),
+    ),
+    (
         "action.lease_keyed",
         "executing",
         "executing",

@@ -1,7 +1,8 @@
 //! The wishes that an action may be confronted with, and why they are refused.
 
 use super::{
-    ClaimKey, Proposal, Refused, Rendered, SecretVersion, Snapshot, Status, Window, Worker,
+    AnswerBody, ClaimKey, Proposal, Refused, Rendered, SecretVersion, Snapshot, Status, Window,
+    Worker,
 };
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
@@ -155,6 +156,8 @@ pub enum Command {
         attempt: u32,
         /// How.
         outcome: AttemptOutcome,
+        /// The answer as it came, where that is kept beside the outcome.
+        answer: Option<AnswerBody>,
         /// Now.
         at: Timestamp,
     },

@@ -4,7 +4,7 @@ mod again;
 
 use serde_json::{Value, json};
 
-use super::{Difference, Event, Proposal, Rendered, ReplanReason, Snapshot};
+use super::{AnswerBody, Difference, Event, Proposal, Rendered, ReplanReason, Snapshot};
 use crate::approval::{CastVote, Requirement};
 use crate::time::Timestamp;
 
@@ -89,6 +89,7 @@ pub fn describe(event: &Event) -> Value {
             "attempt": attempt, "secret": secret.name, "version": secret.version,
             "changed_at": moment(secret.changed_at), "at": at.rfc3339(),
         }),
+        Event::AnswerKept { attempt, body, at } => kept(*attempt, body, *at),
         Event::LeaseKeyed { attempt, key, at } => json!({
             "attempt": attempt, "key_digest": key.key.to_string(),
             "fingerprint": key.fingerprint.to_string(), "at": at.rfc3339(),
@@ -214,6 +215,14 @@ fn attempted(event: &Event) -> Value {
         }),
         other => unreachable!("{} ends no attempt", other.kind()),
     }
+}
+
+fn kept(attempt: u32, body: &AnswerBody, at: Timestamp) -> Value {
+    let (bytes, broken) = match body {
+        AnswerBody::Text(text) => (Some(text.len()), None),
+        AnswerBody::Broken(why) => (None, Some(why)),
+    };
+    json!({ "attempt": attempt, "bytes": bytes, "broken": broken, "at": at.rfc3339() })
 }
 
 fn found(event: &Event) -> Value {

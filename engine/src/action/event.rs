@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 
 use super::{
-    ClaimKey, Difference, Proposal, Refused, Reminder, Rendered, ReplanReason, Resend,
+    AnswerBody, ClaimKey, Difference, Proposal, Refused, Reminder, Rendered, ReplanReason, Resend,
     SecretVersion, Snapshot, Window, Worker,
 };
 use crate::approval::{CastVote, Requirement};
@@ -379,6 +379,17 @@ pub enum Event {
         attempt: u32,
         /// The key, and what was asked for.
         key: ClaimKey,
+        /// When.
+        at: Timestamp,
+    },
+    /// The answer of a step of a run as it came, where the evidence is not the same text: its assertions are
+    /// held against this one, also after a crash. Stands right before how the attempt ended, in the same
+    /// append.
+    AnswerKept {
+        /// Which attempt.
+        attempt: u32,
+        /// The body.
+        body: AnswerBody,
         /// When.
         at: Timestamp,
     },

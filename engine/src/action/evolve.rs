@@ -102,7 +102,8 @@ fn create(id: ActionId, event: &Event) -> Option<Action> {
         | Event::ResendFailed { .. }
         | Event::ResendDropped { .. }
         | Event::SecretNamed { .. }
-        | Event::LeaseKeyed { .. } => None,
+        | Event::LeaseKeyed { .. }
+        | Event::AnswerKept { .. } => None,
     }
 }
 
@@ -135,7 +136,11 @@ fn apply(mut action: Action, event: &Event) -> Action {
     action.updated_at = event.at();
     match event {
         // `legal_from` lets the first three through only where there is no action yet.
-        Event::Staged { .. } | Event::Accepted { .. } | Event::Refused { .. } => {}
+        // An answer that was kept is looked up in the log where it is needed.
+        Event::Staged { .. }
+        | Event::Accepted { .. }
+        | Event::Refused { .. }
+        | Event::AnswerKept { .. } => {}
         Event::LateAnswer {
             attempt, evidence, ..
         } => {

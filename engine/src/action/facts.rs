@@ -67,6 +67,15 @@ impl Window {
     }
 }
 
+/// The body of an answer, as a step of a run looks at it.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum AnswerBody {
+    /// The text, as it came.
+    Text(String),
+    /// There is none that can be looked at; why, in words.
+    Broken(String),
+}
+
 /// What became of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum AttemptResult {

@@ -41,6 +41,7 @@ impl Event {
             Self::ResendDropped { .. } => "action.resend_dropped",
             Self::SecretNamed { .. } => "action.secret_named",
             Self::LeaseKeyed { .. } => "action.lease_keyed",
+            Self::AnswerKept { .. } => "action.answer_kept",
         }
     }
 
@@ -80,7 +81,8 @@ impl Event {
             | Self::ResendFailed { at, .. }
             | Self::ResendDropped { at, .. }
             | Self::SecretNamed { at, .. }
-            | Self::LeaseKeyed { at, .. } => *at,
+            | Self::LeaseKeyed { at, .. }
+            | Self::AnswerKept { at, .. } => *at,
         }
     }
 }

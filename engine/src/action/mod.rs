@@ -37,8 +37,8 @@ pub use event::Event;
 pub use evolve::{IllegalEvent, evolve};
 pub use explain::{Explanation, Trouble, explain};
 pub use facts::{
-    Attempt, AttemptResult, ClaimKey, Difference, Lease, Rendered, ReplanReason, Resend,
-    SecretVersion, Snapshot, WORKER_METHOD, Window, Worker,
+    AnswerBody, Attempt, AttemptResult, ClaimKey, Difference, Lease, Rendered, ReplanReason,
+    Resend, SecretVersion, Snapshot, WORKER_METHOD, Window, Worker,
 };
 pub use id::ActionId;
 pub use proposal::{Caller, PrincipalKind, Proposal, SafetyClass, Terms};

@@ -29,6 +29,7 @@ pub fn legal_from(event: &Event) -> &'static [Status] {
         | Event::WorkReported { .. }
         | Event::SecretNamed { .. }
         | Event::LeaseKeyed { .. }
+        | Event::AnswerKept { .. }
         | Event::ResendFailed { .. } => &[Executing],
         Event::FoundDone { .. }
         | Event::FoundNotDone { .. }

@@ -86,7 +86,8 @@ pub(crate) fn events(action: &Action, events: &[Event]) {
             | Event::LeaseExtended { .. }
             | Event::WorkReported { .. }
             | Event::SecretNamed { .. }
-            | Event::LeaseKeyed { .. } => {}
+            | Event::LeaseKeyed { .. }
+            | Event::AnswerKept { .. } => {}
         }
     }
 }

@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::authority;
 use super::event::{StepOutcome, StepReport, Verdict, Waiting};
 use super::id::StepTry;
-use crate::action::{Action, ActionId, Attempt, AttemptResult, FailReason, Phase, Status};
+use crate::action::{
+    Action, ActionId, AnswerBody, Attempt, AttemptResult, FailReason, Phase, Status,
+};
 use crate::canon::CanonicalJson;
 use crate::engine::Answered;
-use crate::target::aside::Heard;
 use crate::time::Timestamp;
 use crate::tool::EffectClass;
 
@@ -94,12 +95,11 @@ pub(super) fn unauthorised(outcome: StepOutcome, class: EffectClass) -> Called {
     Called::not_made(outcome, message)
 }
 
-pub(super) fn with_text(mut called: Called, heard: Option<Heard>) -> Called {
-    if let Some(heard) = heard.filter(|heard| Some(heard.status) == called.http_status) {
-        match heard.body {
-            Ok(text) => called.text = Some(text),
-            Err(why) => called.broken = Some(why),
-        }
+/// With the answer as it came.
+pub(super) fn with_body(mut called: Called, body: AnswerBody) -> Called {
+    match body {
+        AnswerBody::Text(text) => called.text = Some(text),
+        AnswerBody::Broken(why) => called.broken = Some(why),
     }
     called
 }

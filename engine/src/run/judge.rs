@@ -115,12 +115,11 @@ pub(super) fn text_of(called: &Called) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::called::{answered_of, with_text};
+    use super::super::called::{answered_of, with_body};
     use super::*;
-    use crate::action::{SafetyClass, Status};
+    use crate::action::{AnswerBody, SafetyClass, Status};
     use crate::engine::Answered;
     use crate::skill::Skill;
-    use crate::target::aside::Heard;
 
     #[test]
     fn of_an_answer_without_a_whole_body_nothing_but_the_status_is_looked_at() {
@@ -139,9 +138,8 @@ mod tests {
                 http_status: Some(200),
                 result: Value::String(format!("the target answered 200, but {why}")),
             };
-            let body = Err(why.to_owned());
-            let heard = Some(Heard { status: 200, body });
-            let called = with_text(answered_of(answered), heard);
+            let body = AnswerBody::Broken(why.to_owned());
+            let called = with_body(answered_of(answered), body);
             let report = judge(&skill.steps[0], &called, &Secrets::default());
             let held: Vec<_> = report.asserts.iter().map(|line| line.passed).collect();
             assert_eq!(held, [true, false, false], "{report:#?}");

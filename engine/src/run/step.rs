@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::authority::Authority;
-use super::called::{Called, answered_of, called_of, stood_for, unauthorised, with_text, withheld};
+use super::called::{Called, answered_of, called_of, stood_for, unauthorised, with_body, withheld};
 use super::decide::Command;
 use super::driver::{AGAIN_WAIT, Driver, Halt};
 use super::event::{StepCall, StepOutcome, StepReport, Verdict};
@@ -13,11 +15,11 @@ use super::gate::Effects;
 use super::id::{StepPath, StepTry};
 use super::shell::RunError;
 use super::state::Made;
-use crate::action::{ActionId, SafetyClass, Status};
+use crate::action::{ActionId, AnswerBody, SafetyClass, Status};
 use crate::engine::submit::AsStep;
 use crate::engine::{Engine, Submission, SubmitError, Submitted, Versioned};
 use crate::identity::Principal;
-use crate::target::aside::SECRETS_LABEL;
+use crate::target::aside::{Heard, SECRETS_LABEL};
 use crate::tool::{EffectClass, Execute, Tool};
 
 /// The longest wait between two tries of a read.
@@ -123,10 +125,31 @@ impl Driver {
         drop(engine);
         if class == SafetyClass::Idempotent && !is_there {
             let called = self.read(wish, made, &step).await?;
-            return Ok(with_text(called, beside.heard()));
+            return self.with_answer(called, beside.heard());
         }
         let called = self.write(wish, made, step).await?;
-        Ok(with_text(called, beside.heard()))
+        self.with_answer(called, beside.heard())
+    }
+
+    /// With the answer of an action as it came: as this process heard it, else as it was kept.
+    fn with_answer(&self, called: Called, heard: Option<Heard>) -> Result<Called, Halt> {
+        if let Some(heard) = heard.filter(|heard| Some(heard.status) == called.http_status) {
+            return Ok(with_body(called, heard.body));
+        }
+        // Without a status there was no answer but that of a function.
+        let Some(id) = called.action.filter(|_| called.http_status.is_some()) else {
+            return Ok(called);
+        };
+        let kept = self.runs.store.kept_answer(id);
+        let kept = kept.map_err(|error| Halt::Run(RunError::Unavailable(Box::new(error))))?;
+        Ok(match (kept, &called.answer) {
+            (Some(body), _) => with_body(called, body),
+            (None, Value::String(text)) => {
+                let body = AnswerBody::Text(text.clone());
+                with_body(called, body)
+            }
+            (None, _) => called,
+        })
     }
 
     /// Why the call cannot be made with its secrets: one leaves only by a call that this process makes,

@@ -12,7 +12,8 @@
 //!
 //! * [`inbox`]: what has just become due. [`lane`]: what the index holds. [`queues`]: bounds and
 //!   order. [`dispatcher`]: the loop.
-//! * [`work`]: what is done about one action; [`revalidate`]: what is found right before a call.
+//! * [`work`]: what is done about one action; [`revalidate`]: what is found right before a call;
+//!   [`record`]: how it ended.
 //! * [`pull`]: work for services that ask for it; [`board`]: who of them waits.
 //! * [`recovery`]: what a crash left behind.
 
@@ -22,6 +23,7 @@ mod inbox;
 mod lane;
 mod pull;
 mod queues;
+mod record;
 mod recovery;
 mod revalidate;
 mod work;

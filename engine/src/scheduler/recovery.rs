@@ -119,6 +119,7 @@ async fn mark_unknown(
                 http_status: None,
                 message: "the process stopped before the result was recorded".to_owned(),
             },
+            answer: None,
             at,
         })
         .await?;

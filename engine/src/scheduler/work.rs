@@ -9,8 +9,9 @@ use crate::action::{
     Worker,
 };
 use crate::engine::{Versioned, observe};
+use crate::run::StepTry;
 use crate::store::{CommitError, Request, Store};
-use crate::target::{CommitPermit, World};
+use crate::target::{CommitPermit, World, kept_beside};
 use crate::time::Timestamp;
 use crate::tool::{Context, Registry};
 
@@ -19,11 +20,6 @@ pub(crate) const ENGINE: &str = "engine";
 
 /// How often an action is looked at again because it changed in the meantime.
 const CONFLICTS_MAX: u32 = 32;
-
-/// How often the result of an attempt is offered to a store that is full while the engine stops, and
-/// the wait in between, always.
-const RECORD_TRIES: u32 = 20;
-const RECORD_WAIT: Duration = Duration::from_millis(250);
 
 /// The wait after a look at an action failed.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
@@ -277,63 +273,19 @@ impl Work {
         }
         let class = permit.action().proposal.class;
         let begun = self.store.time.now();
-        let outcome = match self.registry.get(&permit.action().proposal.tool) {
-            Some(tool) => self.world.send(permit, tool, &self.store.time).await,
-            None => AttemptOutcome::NotDelivered {
-                message: "the tool is not defined any more".to_owned(),
-            },
+        let is_step = StepTry::of_action(permit.action()).is_some();
+        let (outcome, body) = if let Some(tool) = self.registry.get(&permit.action().proposal.tool)
+        {
+            self.world.send(permit, tool, &self.store.time).await
+        } else {
+            let message = "the tool is not defined any more".to_owned();
+            (AttemptOutcome::NotDelivered { message }, None)
         };
+        // A run looks at an answer as it came, also after a crash.
+        let body = body.filter(|_| is_step);
+        let answer = body.and_then(|body| kept_beside(&outcome, body));
         observe::execution(class, &outcome, self.store.time.now().since(begun));
-        self.record(id, attempt, outcome).await;
-    }
-
-    /// Stores how an attempt ended. A store that is full is offered it until there is room; when
-    /// the engine stops first, the attempt is unknown at the next start and is reconciled.
-    async fn record(&self, id: ActionId, attempt: u32, mut outcome: AttemptOutcome) {
-        let mut tries = 0;
-        loop {
-            let wish = |at| Command::Record {
-                attempt,
-                outcome: outcome.clone(),
-                at,
-            };
-            let Err(error) = self.store.act(id, ENGINE, wish).await else {
-                return;
-            };
-            tries += 1;
-            let is_over = match &error {
-                CommitError::Full(_) | CommitError::Unavailable(_) | CommitError::Conflict => {
-                    self.store.stop.may_write().is_err()
-                        || (self.store.stop.may_begin().is_err() && RECORD_TRIES <= tries)
-                }
-                CommitError::TooLarge(_) => {
-                    outcome = AttemptOutcome::Unknown {
-                        http_status: None,
-                        message: "the answer was too large to be stored".to_owned(),
-                    };
-                    RECORD_TRIES <= tries
-                }
-                CommitError::Refused(_) | CommitError::ClaimTaken { .. } | CommitError::Missing => {
-                    true
-                }
-            };
-            if is_over {
-                return tracing::error!(
-                    action.id = %id,
-                    error = &error as &dyn std::error::Error,
-                    "the result of attempt {attempt} of {id} was not stored; it is unknown at the \
-                     next start"
-                );
-            }
-            if tries.is_power_of_two() {
-                tracing::warn!(
-                    action.id = %id,
-                    error = &error as &dyn std::error::Error,
-                    "the result of attempt {attempt} of {id} is not stored yet"
-                );
-            }
-            tokio::time::sleep(RECORD_WAIT).await;
-        }
+        self.record(id, attempt, outcome, answer).await;
     }
 
     /// Asks the source of truth whether the last attempt took effect.

@@ -322,7 +322,8 @@ fn room_after(event: &Event) -> usize {
         | Event::ResendFailed { .. }
         | Event::ResendDropped { .. }
         | Event::SecretNamed { .. }
-        | Event::LeaseKeyed { .. } => 0,
+        | Event::LeaseKeyed { .. }
+        | Event::AnswerKept { .. } => 0,
     }
 }
 

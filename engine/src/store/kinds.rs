@@ -15,6 +15,7 @@ use super::rebuild::RebuildError;
 /// Every kind, sorted.
 pub(crate) const KNOWN: &[&str] = &[
     "action.accepted",
+    "action.answer_kept",
     "action.approved",
     "action.attempt_not_delivered",
     "action.attempt_refused",

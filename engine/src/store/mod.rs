@@ -36,8 +36,9 @@ pub(crate) use pause::{PauseEvent, PauseSwitch};
 pub(crate) use stop::Stop;
 pub(crate) use time::EngineTime;
 
-use crate::action::ActionId;
+use crate::action::{ActionId, AnswerBody, Event};
 use crate::engine::Versioned;
+use crate::limits::REPLAY_PAGE;
 use crate::scheduler::{Board, Inbox};
 use counts::Tally;
 use waiters::Waiters;
@@ -89,6 +90,28 @@ impl Store {
     /// The action as it is now; none where there is no such action.
     pub(crate) fn load(&self, id: ActionId) -> Result<Option<Versioned>, LoadError> {
         load(self.log.as_ref(), id)
+    }
+
+    /// The answer of an action as it came, where that was kept beside its evidence.
+    pub(crate) fn kept_answer(&self, id: ActionId) -> Result<Option<AnswerBody>, LoadError> {
+        let stream = codec::stream_of(id);
+        let (mut found, mut version) = (None, 0);
+        loop {
+            let page = self.log.read_stream(&stream, version, REPLAY_PAGE)?;
+            let Some(last) = page.last() else {
+                return Ok(found);
+            };
+            version = last.version;
+            for record in &page {
+                let event = codec::decode_event(record).map_err(|error| LoadError::View {
+                    id,
+                    reason: error.0,
+                })?;
+                if let Event::AnswerKept { body, .. } = event {
+                    found = Some(body);
+                }
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Answer;
 use super::given::Given;
-use crate::action::{Action, ActionId, AttemptOutcome};
+use crate::action::{Action, ActionId, AnswerBody, AttemptOutcome};
 use crate::canon::CanonicalJson;
 use crate::skill::Secrets;
 
@@ -21,8 +21,8 @@ pub(crate) const SECRETS_LABEL: &str = "secret_inputs";
 pub(crate) struct Heard {
     /// The status.
     pub(crate) status: u16,
-    /// The body; else why it is none that can be looked at.
-    pub(crate) body: Result<String, String>,
+    /// The body.
+    pub(crate) body: AnswerBody,
 }
 
 /// What is held beside each action that is a step of a run.
@@ -72,7 +72,7 @@ impl Asides {
         if let Some(aside) = lock(&self.0).get_mut(&id) {
             aside.heard = Some(Heard {
                 status: answer.status,
-                body: answer.body.text(),
+                body: answer.body.as_it_came(),
             });
         }
     }
@@ -171,7 +171,7 @@ mod tests {
         );
         assert_eq!(
             beside.heard().map(|heard| heard.body),
-            Some(Ok("{ \"a\": 1 }".to_owned()))
+            Some(AnswerBody::Text("{ \"a\": 1 }".to_owned()))
         );
         drop(beside);
         assert!(!asides.secrets(id).has("pin"));

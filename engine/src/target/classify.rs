@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Answer, Body, CallError};
-use crate::action::AttemptOutcome;
+use crate::action::{AnswerBody, AttemptOutcome};
 use crate::tool::StatusSet;
 
 /// What the definition and the request say about reading the answer.
@@ -56,6 +56,27 @@ pub fn classify(seen: Result<Answer, CallError>, rules: &Rules<'_>) -> AttemptOu
         http_status: Some(status),
         message,
     }
+}
+
+/// The body of an answer, where the evidence of an outcome does not say the same.
+pub(crate) fn kept_beside(outcome: &AttemptOutcome, body: AnswerBody) -> Option<AnswerBody> {
+    let evidence = match outcome {
+        AttemptOutcome::Done { result, .. } => result,
+        AttemptOutcome::Refused { answer, .. } => answer,
+        AttemptOutcome::VersionMoved { .. }
+        | AttemptOutcome::NotDelivered { .. }
+        | AttemptOutcome::Unknown { .. } => return None,
+    };
+    let AnswerBody::Text(text) = &body else {
+        return Some(body);
+    };
+    let is_same = match evidence.value() {
+        Value::String(said) => said == *text,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            evidence.as_str() == text
+        }
+    };
+    (!is_same).then_some(body)
 }
 
 fn is_refusal(status: u16, rules: &Rules<'_>) -> bool {
@@ -175,6 +196,33 @@ mod tests {
             body: Body::Broken("it was cut off".to_owned()),
         };
         assert_eq!(name(&of(Ok(broken), true, false)), "unknown");
+    }
+
+    #[test]
+    fn an_answer_is_kept_beside_its_evidence_where_that_is_another_text() {
+        let long = format!("\"{}\"", "x".repeat(super::super::EVIDENCE_BYTES_MAX));
+        for (body, is_kept) in [
+            ("{\"a\":1}", false),
+            ("{ \"a\": 1 }", true),
+            ("plain words", false),
+            ("\"words in JSON\"", true),
+            ("", true),
+            (&long, true),
+        ] {
+            let answer = answer(200, body.as_bytes());
+            let came = answer.body.as_it_came();
+            let outcome = of(Ok(answer), true, false);
+            assert_eq!(kept_beside(&outcome, came).is_some(), is_kept, "{body:.20}");
+        }
+        let broken = Body::Broken("it was cut off".to_owned());
+        let came = broken.as_it_came();
+        let refused = Answer {
+            status: 404,
+            etag: None,
+            body: broken,
+        };
+        let outcome = of(Ok(refused), true, false);
+        assert_eq!(kept_beside(&outcome, came.clone()), Some(came));
     }
 
     #[test]

@@ -30,10 +30,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::action::AnswerBody;
 use crate::canon::{CanonicalJson, parse_answer};
 use crate::tool::Origin;
 
 pub use address::{AddressRange, NetworkOptions, RangeFormatError};
+pub(crate) use classify::kept_beside;
 pub use classify::{Rules, classify};
 pub use http::HttpTarget;
 pub use local::{LocalCall, LocalError, Locals};
@@ -157,14 +159,14 @@ impl Body {
         }
     }
 
-    /// The body as text; else why it is none that can be looked at.
-    pub(crate) fn text(&self) -> Result<String, String> {
+    /// The body as it came, to be looked at.
+    pub(crate) fn as_it_came(&self) -> AnswerBody {
         match self {
-            Self::Whole(bytes) => {
-                let text = String::from_utf8(bytes.clone());
-                text.map_err(|_| "the body is not UTF-8".to_owned())
-            }
-            Self::Broken(reason) => Err(reason.clone()),
+            Self::Whole(bytes) => match String::from_utf8(bytes.clone()) {
+                Ok(text) => AnswerBody::Text(text),
+                Err(_) => AnswerBody::Broken("the body is not UTF-8".to_owned()),
+            },
+            Self::Broken(reason) => AnswerBody::Broken(reason.clone()),
         }
     }
 

@@ -14,7 +14,7 @@ use super::prepare::{CONNECT_TIMEOUT, add_content_type, has_header, left, outgoi
 use super::secrets::Secrets;
 use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target};
 use crate::action::{
-    ActionId, AttemptOutcome, Finding, Rendered, SafetyClass, SecretVersion, Snapshot,
+    ActionId, AnswerBody, AttemptOutcome, Finding, Rendered, SafetyClass, SecretVersion, Snapshot,
 };
 use crate::canon::CanonicalJson;
 use crate::limits::HEADER_BYTES_MAX;
@@ -137,18 +137,20 @@ impl World {
             secret: None,
             until: Instant::now() + timeout,
         };
-        self.execute(tool, call).await
+        self.execute(tool, call).await.0
     }
 
-    /// Sends an attempt: the only function that sends what is not idempotent.
+    /// Sends an attempt: the only function that sends what is not idempotent. Answers what became of it, and
+    /// the body of the answer where there was one.
     pub(crate) async fn send(
         &self,
         permit: CommitPermit,
         tool: &Tool,
         time: &EngineTime,
-    ) -> AttemptOutcome {
-        let not_delivered = |message: &str| AttemptOutcome::NotDelivered {
-            message: message.to_owned(),
+    ) -> (AttemptOutcome, Option<AnswerBody>) {
+        let not_delivered = |message: &str| {
+            let message = message.to_owned();
+            (AttemptOutcome::NotDelivered { message }, None)
         };
         let now = time.now();
         let left = permit.send_deadline().since(now);
@@ -189,8 +191,8 @@ impl World {
         self.execute(tool, call).await
     }
 
-    async fn execute(&self, tool: &Tool, call: Call<'_>) -> AttemptOutcome {
-        let not_delivered = |message: String| AttemptOutcome::NotDelivered { message };
+    async fn execute(&self, tool: &Tool, call: Call<'_>) -> (AttemptOutcome, Option<AnswerBody>) {
+        let not_delivered = |message: String| (AttemptOutcome::NotDelivered { message }, None);
         let secrets = self.asides.secrets(call.id);
         let Call {
             rendered, until, ..
@@ -207,7 +209,7 @@ impl World {
                     idempotency_key: call.key.to_owned(),
                 };
                 let outcome = self.locals.call(name, local, left(until)).await;
-                return aside::without_secrets(outcome, &secrets);
+                return (aside::without_secrets(outcome, &secrets), None);
             }
             Execute::Worker => {
                 return not_delivered("a worker pulls the calls of this tool".to_owned());
@@ -258,7 +260,8 @@ impl World {
             if_match,
             fits: &|body| tool.result_fits(body),
         };
-        classify(seen, &rules)
+        let body = seen.as_ref().ok().map(|answer| answer.body.as_it_came());
+        (classify(seen, &rules), body)
     }
 
     async fn read(

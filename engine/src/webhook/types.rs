@@ -198,8 +198,9 @@ mod tests {
     use super::*;
     use crate::store::kinds::KNOWN;
 
-    /// What stands behind another event in the same append and only adds to it: nobody is told of it.
-    const INNER: [&str; 3] = [
+    /// What stands beside another event in the same append and only adds to it: nobody is told of it.
+    const INNER: [&str; 4] = [
+        "action.answer_kept",
         "action.key_kept",
         "action.lease_keyed",
         "action.secret_named",

@@ -17,6 +17,7 @@ fn record(outcome: AttemptOutcome, moment: Timestamp) -> Command {
         attempt: 1,
         outcome,
         at: moment,
+        answer: None,
     }
 }
 
@@ -246,6 +247,7 @@ fn what_was_never_delivered_is_tried_again_with_growing_waits_and_then_fails() {
             message: "connection refused".to_owned(),
         },
         at: moment,
+        answer: None,
     };
     let case = Case::executing().then(lost(1, at(10)));
     let Phase::Approved { run_at, .. } = case.action.phase else {

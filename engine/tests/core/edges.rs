@@ -22,6 +22,7 @@ fn record(attempt: u32, outcome: AttemptOutcome, moment: Timestamp) -> Command {
         attempt,
         outcome,
         at: moment,
+        answer: None,
     }
 }
 

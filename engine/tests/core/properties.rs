@@ -120,7 +120,8 @@ fn commands() -> impl Strategy<Value = Command> {
         (0..4_u32, outcomes()).prop_map(|(attempt, outcome)| Command::Record {
             attempt,
             outcome,
-            at: T0
+            at: T0,
+            answer: None
         }),
         (0..4_u32, findings()).prop_map(|(attempt, finding)| Command::Check {
             attempt,

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use holdpoint_engine::action::{
-    Action, Difference, Event, Phase, Refused, ReplanReason, SafetyClass, Status, Window, evolve,
-    legal_from,
+    Action, AnswerBody, Difference, Event, Phase, Refused, ReplanReason, SafetyClass, Status,
+    Window, evolve, legal_from,
 };
 use holdpoint_engine::approval::{CastVote, Vote};
 use holdpoint_engine::canon::Digest;
@@ -290,6 +290,11 @@ fn events() -> Vec<Event> {
         Event::LeaseKeyed {
             attempt: 1,
             key: crate::named::claim_key("a"),
+            at: T0,
+        },
+        Event::AnswerKept {
+            attempt: 1,
+            body: AnswerBody::Text("{ }".to_owned()),
             at: T0,
         },
     ]

@@ -18,6 +18,7 @@ fn record(attempt: u32, outcome: AttemptOutcome, moment: Timestamp) -> Command {
         attempt,
         outcome,
         at: moment,
+        answer: None,
     }
 }
 

@@ -22,6 +22,7 @@ fn to_be_resent() -> Case {
             attempt: 1,
             outcome,
             at: at(1_000),
+            answer: None,
         })
 }
 

@@ -269,6 +269,7 @@ fn i12_an_old_epoch_and_another_worker_are_refused() {
         attempt: 1,
         outcome: done().outcome,
         at: at(2),
+        answer: None,
     };
     assert_eq!(case.when(engine), Err(Refusal::OutOfPlace { status }));
 }

@@ -1,6 +1,7 @@
 //! The process dies around a step of which nothing was sent: what goes on judges that step again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdpoint_engine::engine::Resumption;
 use holdpoint_engine::run::code::Workflows;
@@ -86,6 +87,38 @@ async fn a_step_that_was_being_withheld_when_the_process_died_is_made_once_it_is
                 resume(&house, id, YES).await;
                 house.until_status(id, RunStatus::Passed).await;
                 assert_eq!(house.done("label"), 1, "{fault:?} after {after} appends");
+            }
+            if !struck {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_judged_by_the_text_that_came_wherever_the_process_died() {
+    let text = file(concat!(
+        "- action: set_words {}\n- assert: body contains \"\"path\": \"/said\",  \"\"\n",
+        "- assert: json.z == 7",
+    ));
+    for fault in [Fault::CrashBefore, Fault::CrashAfter] {
+        for after in 0.. {
+            let (house, id, struck) = dies(&text, YES, after, fault).await;
+            if let Some(id) = id {
+                let mut run = house.run(id);
+                while run.ended.is_none() {
+                    // Where the answer was lost, the books are asked after a while.
+                    house.pass(Duration::from_secs(20));
+                    let soon = Duration::from_millis(20);
+                    let moved = house.engine.wait_run(&house.by, id, run.events, soon).await;
+                    run = moved.expect("the run");
+                }
+                assert_eq!(
+                    run.status(),
+                    RunStatus::Passed,
+                    "{fault:?} {after}: {run:#?}"
+                );
+                assert_eq!(house.done("say"), 1, "{fault:?} after {after} appends");
             }
             if !struck {
                 break;

@@ -89,6 +89,19 @@ pub(crate) struct Books(pub(crate) Arc<World>);
 #[async_trait]
 impl Target for Books {
     async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
+        if outgoing.method == "POST" {
+            // Written in another way than the log writes JSON, and longer than it keeps.
+            let pad = "x".repeat(70_000);
+            let text = format!("{{ \"path\": \"/said\",  \"pad\": \"{pad}\", \"z\": 7 }}");
+            let key = outgoing.url.split_once("key=").map_or("", |(_, key)| key);
+            let key = key.replace("%3A", ":").replace("%2F", "/");
+            self.0.does("say", &key, &json!(true));
+            return Ok(Answer {
+                status: 200,
+                etag: None,
+                body: Body::Whole(text.into_bytes()),
+            });
+        }
         let key = outgoing.url.split_once("key=").map(|(_, key)| key);
         let body = match key {
             Some(key) => {
@@ -154,6 +167,8 @@ pub(crate) fn tools() -> Value {
         "set_label": write("label", "write-once-checkable"),
         "remove_label": write("remove", "write-once-checkable"),
         "delete_all": write("remove", "approval-bound"),
+        "set_words": { "execute": { "http": { "post": "http://books.example/say?key={idempotency_key}" } },
+                       "safetyClass": "write-once-checkable", "check": check, "requestLifetime": "1s" },
         "pay_out": keyed("remove", "approval-bound"),
         "refuse_out": keyed("no", "write-once-checkable"),
         "move_all": { "execute": { "local": "remove" }, "safetyClass": "approval-bound", "state": state },

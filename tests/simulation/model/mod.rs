@@ -243,7 +243,10 @@ impl Model {
                 attempt::lease(&mut self.attempts, event)?;
                 "executing"
             }
-            (Event::SecretNamed { .. } | Event::LeaseKeyed { .. }, "executing") => "executing",
+            (
+                Event::SecretNamed { .. } | Event::LeaseKeyed { .. } | Event::AnswerKept { .. },
+                "executing",
+            ) => "executing",
             (Event::Scheduled { not_before, .. }, "staged" | "accepted") => {
                 self.not_before = not_before.0;
                 self.status

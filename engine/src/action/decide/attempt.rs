@@ -2,7 +2,9 @@
 
 use super::{doubled, next_try, resend};
 use crate::action::command::{AttemptOutcome, Finding};
-use crate::action::{Action, Attempt, Event, Phase, Refusal, ReplanReason, SafetyClass};
+use crate::action::{
+    Action, AnswerBody, Attempt, Event, Phase, Refusal, ReplanReason, SafetyClass,
+};
 use crate::canon::CanonicalJson;
 use crate::limits::{CHECK_WAIT_MS_MAX, CHECK_WAIT_MS_MIN, INCONCLUSIVE_CHECKS_MAX};
 use crate::seeded::Bug;
@@ -13,7 +15,7 @@ use crate::time::Timestamp;
 pub(super) fn record(
     action: &Action,
     attempt: u32,
-    outcome: AttemptOutcome,
+    (outcome, answer): (AttemptOutcome, Option<AnswerBody>),
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
     let Some(last) = action
@@ -35,10 +37,13 @@ pub(super) fn record(
     if is_late && !Bug::ResultAfterFinal.is_on() {
         return Ok(late(attempt, outcome, at).into_iter().collect());
     }
-    if last.is_resend {
-        return Ok(resend::ended(action, last, outcome, at));
-    }
-    Ok(and_plan(action, ended(action, last, outcome, at), at))
+    let kept = answer.map(|body| Event::AnswerKept { attempt, body, at });
+    let ends = if last.is_resend {
+        resend::ended(action, last, outcome, at)
+    } else {
+        and_plan(action, ended(action, last, outcome, at), at)
+    };
+    Ok(kept.into_iter().chain(ends).collect())
 }
 
 /// The end of an attempt, and what follows it: where nobody can be asked, the same call may be sent

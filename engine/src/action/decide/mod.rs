@@ -169,8 +169,9 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
         Command::Record {
             attempt,
             outcome,
+            answer,
             at,
-        } => attempt::record(action, attempt, outcome, at),
+        } => attempt::record(action, attempt, (outcome, answer), at),
         Command::Check {
             attempt,
             finding,

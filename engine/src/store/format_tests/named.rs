@@ -1,7 +1,7 @@
 //! The events about what a commit record names besides itself.
 
 use super::{AT, are_read};
-use crate::action::{ClaimKey, Event, SecretVersion};
+use crate::action::{AnswerBody, ClaimKey, Event, SecretVersion};
 use crate::canon::Digest;
 
 #[test]
@@ -26,4 +26,18 @@ fn i26_the_events_about_secrets_and_keys_of_claims_are_still_read() {
         },
     ];
     are_read("events-1-named.txt", &events);
+}
+
+#[test]
+fn i26_the_answers_that_are_kept_as_they_came_are_still_read() {
+    let kept = |body| Event::AnswerKept {
+        attempt: 1,
+        body,
+        at: AT,
+    };
+    let events = [
+        kept(AnswerBody::Text("{ \"id\": 7 }".to_owned())),
+        kept(AnswerBody::Broken("the body was cut off".to_owned())),
+    ];
+    are_read("events-1-answers.txt", &events);
 }

@@ -1,6 +1,6 @@
 //! Events in words.
 
-use holdpoint_engine::action::{Event, Window};
+use holdpoint_engine::action::{AnswerBody, Event, Window};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::canon::{CanonicalJson, Digest};
 
@@ -292,6 +292,16 @@ pub(in crate::pages) fn describe(event: &Event, names: &Names) -> Words {
             .fact("worker", &format!("{} ({})", worker.name, worker.id))
             .fact("has it until", &until.rfc3339())
             .fact("epoch", &epoch.to_string()),
+        Event::AnswerKept { attempt, body, .. } => match body {
+            AnswerBody::Text(text) => Words::say(format!(
+                "The answer of attempt {attempt} was kept as it came: {} bytes",
+                text.len()
+            )),
+            AnswerBody::Broken(why) => {
+                let words = format!("The answer of attempt {attempt} has no body to look at");
+                Words::say(words).fact("why", why)
+            }
+        },
         Event::LeaseKeyed { attempt, .. } => Words::say(format!(
             "The same claim again is answered with attempt {attempt} while the worker has it"
         )),
