@@ -118,8 +118,9 @@ async fn i10_a_clock_set_forward_while_it_was_down_makes_no_not_found_count() {
     timed.restart_with_the_clock_set_by(DAY_MS).await;
     let mut seen = looks(&known);
     // By the clock, quiet time was over long ago; by the one that nobody can set it has to pass.
-    for _ in 0..5 {
-        timed.pass(Duration::from_secs(6));
+    // Each wait for the next look is twice as long as the one before.
+    for seconds in [3, 5, 9, 17] {
+        timed.pass(Duration::from_secs(seconds));
         let view = timed.scene.until_that(id, |view| seen < looks(view)).await;
         assert_eq!(view.action.status(), Status::Unknown);
         seen = looks(&view);
