@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::doubts::Doubter;
-use super::manners::{Deed, Door, Manner, Piece};
+use super::manners::{Deed, Door, Keys, Manner, Piece};
 use crate::world::ManualClock;
 
 /// What really happened, by idempotency key.
@@ -241,7 +241,7 @@ fn done_kindly(
     *sends += 1;
     let is_repeat = 1 < *sends;
     let known = books.effects.contains_key(&request.key);
-    if !(manner.honours_keys && known) {
+    if manner.keys == Keys::Ignored || !known {
         books.perform(manner, &request.key, clock.now().0);
     }
     is_repeat && manner.kind_later

@@ -16,6 +16,17 @@ pub(super) enum Deed {
     Later(Duration),
 }
 
+/// What a second request with the same key comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// It is done once more.
+    Ignored,
+    /// Nothing more is done.
+    Honoured,
+    /// The same, and the definition says so, so that the same call may be sent again.
+    Kept,
+}
+
 /// How a caller gets in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Door {
@@ -61,10 +72,7 @@ pub(super) struct Manner {
     pub(super) door: Door,
     pub(super) script: Vec<Piece>,
     pub(super) seen: Seen,
-    /// Whether a second request with the same key does nothing more.
-    pub(super) honours_keys: bool,
-    /// Whether its definition says so, so that the same call may be sent again.
-    pub(super) keeps_keys: bool,
+    pub(super) keys: Keys,
     /// Whether requests after the first are done and answered as they should be.
     pub(super) kind_later: bool,
     /// Whether the call ends only by its own time limit.
@@ -88,8 +96,7 @@ pub(super) fn manner(
         door: Door::Open,
         script,
         seen,
-        honours_keys: false,
-        keeps_keys: false,
+        keys: Keys::Ignored,
         kind_later: true,
         ends_by_time,
         scheme: "http",
@@ -116,8 +123,7 @@ pub(super) fn idle(mut manner: Manner) -> Manner {
 /// The same with a target that keeps keys, as its definition says.
 pub(super) fn keeping_keys(mut manner: Manner) -> Manner {
     manner.name = format!("{}, keeping keys", manner.name);
-    manner.honours_keys = true;
-    manner.keeps_keys = true;
+    manner.keys = Keys::Kept;
     manner
 }
 
@@ -281,7 +287,7 @@ fn doings() -> Vec<Manner> {
         late("done a second later", 1),
         late("done a minute later", 59),
         Manner {
-            honours_keys: true,
+            keys: Keys::Honoured,
             kind_later: true,
             ..late("done after it was asked for again", 1000)
         },

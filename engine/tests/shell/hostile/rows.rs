@@ -9,7 +9,7 @@ use holdpoint_engine::limits::RESENDS_MAX;
 use serde_json::{Value, json};
 
 use super::doubts::Doubter;
-use super::manners::{Deed, Manner, Seen, all, cuts, keeping_keys};
+use super::manners::{Deed, Keys, Manner, Seen, all, cuts, keeping_keys};
 
 /// The classes that are recorded.
 const CLASSES: [&str; 3] = ["write-once-checkable", "irreversible", "approval-bound"];
@@ -114,7 +114,7 @@ impl Row {
                     })
                 }
                 // The same call again, with the key that the target kept.
-                Some(_) | None if self.manner.keeps_keys && self.manner.kind_later => {
+                Some(_) | None if self.manner.keys == Keys::Kept && self.manner.kind_later => {
                     End::Machine(Status::Succeeded)
                 }
                 Some(_) | None => End::Person,
@@ -132,7 +132,7 @@ impl Row {
 
     /// How often it may be sent while nobody knows what came of it.
     pub(super) fn sends_max(&self) -> u32 {
-        if self.manner.keeps_keys {
+        if self.manner.keys == Keys::Kept {
             1 + RESENDS_MAX
         } else {
             1
@@ -166,7 +166,7 @@ impl Row {
                 "watch": ["/balance"],
             });
         }
-        if self.manner.keeps_keys {
+        if self.manner.keys == Keys::Kept {
             tool["keyRetention"] = json!("24h");
         }
         if self.doubter.is_some() {
