@@ -13,6 +13,7 @@ use crate::limits::RUNS_CARRIED_MAX;
 use crate::run::authority::{self, Authority};
 use crate::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
 use crate::skill::Skill;
+use crate::time::Timestamp;
 use crate::tool::EffectClass;
 
 impl Engine {
@@ -59,23 +60,37 @@ impl Engine {
         }
     }
 
-    /// The same under an id that was chosen before: a run that is there already is answered as it is.
-    pub(crate) async fn start_run_as(
+    /// The same for a schedule: at most once for each moment at which it is due, none where somebody wants
+    /// a run now. The run that was started for that moment before is answered as it is.
+    pub(crate) async fn start_run_at(
         &self,
         by: &Principal,
         new: NewRun,
-        id: RunId,
+        moment: Option<(String, Timestamp)>,
     ) -> Result<Arc<Run>, RunError> {
         may_start(by, new.flags)?;
+        let store = &self.inner.store;
         let stopped = |error| RunError::Unavailable(Box::new(error));
-        self.inner.store.stop.may_begin().map_err(stopped)?;
-        match self.inner.runs.open(id) {
-            Ok(live) => return Ok(live.run()),
-            Err(RunError::NotFound) => {}
-            Err(error) => return Err(error),
+        store.stop.may_begin().map_err(stopped)?;
+        let id = RunId::new(store.time.now(), self.random_bytes()?);
+        let claim = moment.map(|moment| Claim {
+            key: moment_key(&moment),
+            value: id.as_bytes().to_vec(),
+        });
+        match self.begin_run(by, new, id, claim).await? {
+            Ok(run) => Ok(run),
+            Err(holder) => Ok(self.inner.runs.open(run_of(&holder)?)?.run()),
         }
-        let begun = self.begin_run(by, new, id, None).await?;
-        begun.map_err(|_| RunError::Unavailable(Box::new(DamagedClaim)))
+    }
+
+    /// The run that was started for a moment of a schedule.
+    pub(crate) fn run_begun_at(
+        &self,
+        moment: &(String, Timestamp),
+    ) -> Result<Option<RunId>, RunError> {
+        let held = self.log().claim(&moment_key(moment));
+        let held = held.map_err(|error| RunError::Unavailable(Box::new(error)))?;
+        held.map(|holder| run_of(&holder)).transpose()
     }
 
     /// Prepares a run, makes it durable and carries it on; answers what the holder of the claim left
@@ -124,6 +139,17 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What stands for a moment at which a schedule is due.
+fn moment_key((schedule, planned): &(String, Timestamp)) -> Vec<u8> {
+    claim_key("sr/", schedule, &planned.0.to_string())
+}
+
+/// The run that holds such a claim.
+fn run_of(holder: &[u8]) -> Result<RunId, RunError> {
+    let id = holder.try_into().map(RunId::from_bytes);
+    id.map_err(|_| RunError::Unavailable(Box::new(DamagedClaim)))
 }
 
 /// Over everything that is asked for, but for the values of secret inputs.

@@ -8,7 +8,7 @@ use super::runs::is_own;
 use super::runs_start::may_start;
 use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::{NAME_CHARS_MAX, SCHEDULES_MAX};
-use crate::run::{Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
+use crate::run::{Inputs, NewOrigin, NewRun, Run, RunError, prepare};
 use crate::schedule::shell::Schedules;
 use crate::schedule::{Event, Plan, Planned, Schedule, ScheduleId, Timetable, clock};
 use crate::time::Timestamp;
@@ -38,6 +38,8 @@ pub struct Upcoming {
     pub words: String,
     /// The next moments at which it is due; empty while it is paused.
     pub next: Vec<Timestamp>,
+    /// The same, as clocks in the zone of the schedule show it.
+    pub next_there: Vec<String>,
 }
 
 /// How many moments are told ahead.
@@ -192,9 +194,7 @@ impl Engine {
         let schedules = self.schedules_of();
         let turn = schedules.turn().await;
         let schedule = self.steerable(by, id)?;
-        let at = self.now();
-        let run = RunId::new(at, self.random_bytes()?);
-        let fired = clock::fire(self, &turn, &schedule, at, (run, true)).await?;
+        let fired = clock::fire(self, &turn, &schedule, self.now(), true).await?;
         let run = fired.ok_or_else(|| {
             RunError::Forbidden(
                 "the credential of whoever made the schedule works no longer; it is paused now"
@@ -266,6 +266,7 @@ fn upcoming(schedule: Schedule, table: &Timetable) -> Upcoming {
     Upcoming {
         schedule,
         words: table.words(),
+        next_there: next.iter().map(|at| table.shown(*at)).collect(),
         next,
     }
 }

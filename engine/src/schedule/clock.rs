@@ -66,8 +66,7 @@ async fn fire_due(engine: &Engine, now: Timestamp) -> Result<(), RunError> {
     let schedules = engine.schedules_of();
     let turn = schedules.turn().await;
     for (schedule, planned) in schedules.due(now) {
-        let run = schedule.id.run_at(planned);
-        fire(engine, &turn, &schedule, planned, (run, false)).await?;
+        fire(engine, &turn, &schedule, planned, false).await?;
     }
     Ok(())
 }
@@ -78,7 +77,7 @@ pub(crate) async fn fire(
     turn: &Turn<'_>,
     schedule: &Schedule,
     planned: Timestamp,
-    (run, by_hand): (RunId, bool),
+    by_hand: bool,
 ) -> Result<Option<RunId>, RunError> {
     let schedules = engine.schedules_of();
     let id = schedule.id;
@@ -88,19 +87,25 @@ pub(crate) async fn fire(
         schedules.commit(turn, id, ENGINE, event).await?;
         return Ok(None);
     };
+    // After a crash in between, the run that was begun for this moment is found again.
+    let moment = (!by_hand).then(|| (id.to_string(), planned));
+    let begun = match &moment {
+        Some(moment) => engine.run_begun_at(moment)?,
+        None => None,
+    };
     let goes_on = if schedule.plan.overlap {
         None
     } else {
-        engine.unfinished_of(id)?.filter(|other| *other != run)
+        engine.unfinished_of(id)?.filter(|other| Some(*other) != begun)
     };
     let started = match goes_on {
         Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),
-        None => engine.start_run_as(&by, new_run(schedule), run).await,
+        None => engine.start_run_at(&by, new_run(schedule), moment).await,
     };
     let event = match started {
-        Ok(_) => Event::Fired {
+        Ok(run) => Event::Fired {
             planned,
-            run,
+            run: run.id,
             by_hand,
         },
         Err(error @ (RunError::NoRoom(_) | RunError::Unavailable(_))) => return Err(error),
@@ -110,16 +115,16 @@ pub(crate) async fn fire(
             reason: error.to_string(),
         },
     };
-    let is_started = match &event {
-        Event::Fired { .. } => true,
+    let started = match &event {
+        Event::Fired { run, .. } => Some(*run),
         Event::Created { .. }
         | Event::Paused { .. }
         | Event::Resumed
         | Event::Deleted { .. }
-        | Event::Skipped { .. } => false,
+        | Event::Skipped { .. } => None,
     };
     schedules.commit(turn, id, ENGINE, event).await?;
-    Ok(is_started.then_some(run))
+    Ok(started)
 }
 
 fn new_run(schedule: &Schedule) -> NewRun {

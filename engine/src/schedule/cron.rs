@@ -1,13 +1,16 @@
 //! When a schedule is due: a cron pattern in a time zone.
 //!
 //! Five fields (minute, hour, day of month, month, day of week), as POSIX has them, with `L`, `W` and
-//! `#`. Where clocks are set forward, a time that does not exist that day is due at the first moment after
-//! the gap; a pattern that repeats within an hour leaves the gap out. Where clocks are set back, a
-//! fixed time is due once, the first time; a pattern that repeats goes on through both hours.
+//! `#`. What the clock does in spring and in autumn is told apart by the field of the hours:
+//!
+//! * `*`, and steps and ranges over all hours, repeat: they are due whenever the clock shows such a time. They
+//!   leave a gap out and go through a doubled hour twice.
+//! * All others name times of the day, and each of these is due once a day: one that does not exist that
+//!   day at the first moment after the gap, one that is there twice the first time.
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, NaiveDateTime, Offset as _, TimeZone as _, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -21,7 +24,12 @@ pub struct Timetable {
     cron: Cron,
     pattern: String,
     zone: Tz,
+    /// Whether it is due whenever the clock shows such a time, and not at times of the day.
+    repeats: bool,
 }
+
+/// No clock is set by more than this, but where a country changes the date.
+const SHIFT_MAX: Duration = Duration::hours(26);
 
 impl fmt::Debug for Timetable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,6 +68,7 @@ impl Timetable {
             cron,
             pattern: pattern.to_owned(),
             zone,
+            repeats: repeats(pattern),
         };
         match table.next_after(Timestamp(0)) {
             Some(_) => Ok(table),
@@ -79,27 +88,111 @@ impl Timetable {
 
     /// In words, for people.
     pub fn words(&self) -> String {
-        format!("{}, {}", self.cron.describe(), self.zone.name())
+        let words = self.cron.describe();
+        format!("{}, {}", words.trim_end_matches('.'), self.zone.name())
+    }
+
+    /// A moment as clocks in the zone show it.
+    pub fn shown(&self, at: Timestamp) -> String {
+        self.local(at).map_or_else(
+            || at.rfc3339(),
+            |local| local.format("%a %-d %b %Y, %H:%M %Z").to_string(),
+        )
     }
 
     /// The first moment after `at` at which it is due; none where there is none that can be named.
     pub fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
-        let found = self.cron.find_next_occurrence(&self.local(at)?, false);
-        found
-            .ok()
-            .map(|moment| Timestamp(moment.timestamp_millis()))
+        let (mut from, mut inclusive) = (at, false);
+        loop {
+            let offset = self.offset(from)?;
+            let shown = clock(from, offset)?;
+            if !self.repeats {
+                return self.next_time_of_day(shown, at);
+            }
+            let found = self.cron.find_next_occurrence(&shown, inclusive).ok()?;
+            let found = moment(found, offset);
+            if self.offset(found)? == offset {
+                return Some(found);
+            }
+            // The clock is set before: from then on it shows other times.
+            (from, inclusive) = (self.change(from, found)?, true);
+        }
     }
 
     /// The last moment at which it was due, not after `at`.
     pub fn last_until(&self, at: Timestamp) -> Option<Timestamp> {
-        // From a whole second: from within the last one before a doubled hour, what is found is later.
-        let second = Timestamp(at.0 - at.0.rem_euclid(1000));
-        let found = self
-            .cron
-            .find_previous_occurrence(&self.local(second)?, true);
-        found
-            .ok()
-            .map(|moment| Timestamp(moment.timestamp_millis()))
+        // From a whole second: no pattern is due in between.
+        let mut from = Timestamp(at.0 - at.0.rem_euclid(1000));
+        loop {
+            let offset = self.offset(from)?;
+            let shown = clock(from, offset)?;
+            if !self.repeats {
+                return self.last_time_of_day(shown, at);
+            }
+            let found = self.cron.find_previous_occurrence(&shown, true).ok()?;
+            let found = moment(found, offset);
+            if self.offset(found)? == offset {
+                return Some(found);
+            }
+            from = Timestamp(self.change(found, from)?.0 - 1000);
+        }
+    }
+
+    fn next_time_of_day(&self, mut shown: DateTime<Utc>, at: Timestamp) -> Option<Timestamp> {
+        loop {
+            shown = self.cron.find_next_occurrence(&shown, false).ok()?;
+            let due = self.due(shown.naive_utc())?;
+            if at < due {
+                return Some(due);
+            }
+        }
+    }
+
+    fn last_time_of_day(&self, shown: DateTime<Utc>, at: Timestamp) -> Option<Timestamp> {
+        // The first of two equal times may be over although the clock shows an earlier one now.
+        let mut shown = shown + SHIFT_MAX;
+        loop {
+            shown = self.cron.find_previous_occurrence(&shown, false).ok()?;
+            let due = self.due(shown.naive_utc())?;
+            if due <= at {
+                return Some(due);
+            }
+        }
+    }
+
+    /// How far the clocks of the zone are before UTC.
+    fn offset(&self, at: Timestamp) -> Option<Duration> {
+        let seconds = self.local(at)?.offset().fix().local_minus_utc();
+        Some(Duration::seconds(seconds.into()))
+    }
+
+    /// The first moment after `from`, not after `until`, at which the clock is set otherwise than at `from`;
+    /// at `until` it is.
+    fn change(&self, from: Timestamp, until: Timestamp) -> Option<Timestamp> {
+        let before = self.offset(from)?;
+        let (mut low, mut high) = (from.0, until.0);
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if self.offset(Timestamp(middle))? == before {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(Timestamp(high))
+    }
+
+    /// The moment at which a time of the day is due: when the clock first shows it, or else the first
+    /// moment after the gap that it falls into.
+    fn due(&self, shown: NaiveDateTime) -> Option<Timestamp> {
+        let mut after = shown;
+        while after <= shown + SHIFT_MAX {
+            if let Some(moment) = self.zone.from_local_datetime(&after).earliest() {
+                return Some(Timestamp(moment.timestamp_millis()));
+            }
+            after += Duration::minutes(1);
+        }
+        None
     }
 
     fn local(&self, at: Timestamp) -> Option<DateTime<Tz>> {
@@ -108,116 +201,28 @@ impl Timetable {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What a clock shows that is so far before UTC, as if it were UTC: there nothing is left out and nothing is
+/// there twice.
+fn clock(at: Timestamp, offset: Duration) -> Option<DateTime<Utc>> {
+    Some(DateTime::from_timestamp_millis(at.0)? + offset)
+}
 
-    fn at(text: &str) -> Timestamp {
-        Timestamp::parse_rfc3339(text).expect("a moment")
-    }
+/// The moment at which such a clock shows this.
+fn moment(shown: DateTime<Utc>, offset: Duration) -> Timestamp {
+    Timestamp((shown - offset).timestamp_millis())
+}
 
-    fn times(pattern: &str, zone: &str, from: &str, count: usize) -> Vec<String> {
-        let table = Timetable::parse(pattern, zone).expect("a timetable");
-        let mut now = at(from);
-        let mut found = Vec::new();
-        for _ in 0..count {
-            now = table.next_after(now).expect("a next time");
-            found.push(now.rfc3339());
-        }
-        found
-    }
-
-    #[test]
-    fn a_time_that_the_clock_leaves_out_is_due_right_after_the_gap() {
-        // Berlin, 2026-03-29: from 02:00 to 03:00 at once.
-        let found = times(
-            "30 2 * * *",
-            "Europe/Berlin",
-            "2026-03-28T03:00:00+01:00",
-            2,
-        );
-        assert_eq!(
-            found,
-            ["2026-03-29T01:00:00.000Z", "2026-03-30T00:30:00.000Z"]
-        );
-    }
-
-    #[test]
-    fn a_time_that_the_clock_shows_twice_is_due_once() {
-        // Berlin, 2026-10-25: from 03:00 back to 02:00.
-        let found = times(
-            "30 2 * * *",
-            "Europe/Berlin",
-            "2026-10-24T03:00:00+02:00",
-            2,
-        );
-        assert_eq!(
-            found,
-            ["2026-10-25T00:30:00.000Z", "2026-10-26T01:30:00.000Z"]
-        );
-    }
-
-    #[test]
-    fn what_repeats_goes_on_through_a_doubled_hour() {
-        let found = times(
-            "*/30 * * * *",
-            "Europe/Berlin",
-            "2026-10-25T02:00:00+02:00",
-            4,
-        );
-        assert_eq!(
-            found,
-            [
-                "2026-10-25T00:30:00.000Z",
-                "2026-10-25T01:00:00.000Z",
-                "2026-10-25T01:30:00.000Z",
-                "2026-10-25T02:00:00.000Z",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_last_time_is_found_from_any_moment_after_it() {
-        let table = Timetable::parse("0 9 * * MON-FRI", "UTC").expect("a timetable");
-        let sunday = at("2026-11-29T12:00:00Z");
-        let friday = at("2026-11-27T09:00:00Z");
-        assert_eq!(table.last_until(sunday), Some(friday));
-        assert_eq!(table.last_until(friday), Some(friday));
-    }
-
-    #[test]
-    fn the_last_time_is_never_one_that_comes_where_clocks_are_set_back() {
-        for (zone, from) in [
-            ("Europe/Berlin", "2026-10-24T22:00:00Z"),
-            ("America/New_York", "2027-11-07T03:00:00Z"),
-            ("Australia/Lord_Howe", "2027-04-03T13:00:00Z"),
-        ] {
-            for pattern in ["0 * * * *", "0 */2 * * *", "*/30 * * * *"] {
-                let table = Timetable::parse(pattern, zone).expect("a timetable");
-                let mut last = table.next_after(at(from)).expect("a next time");
-                for _ in 0..6 {
-                    let next = table.next_after(last).expect("a next time");
-                    for before in [1, 500, 999, 1000, 1001] {
-                        let found = table.last_until(Timestamp(next.0 - before));
-                        assert_eq!(found, Some(last), "{pattern} {zone} {next} {before}");
-                    }
-                    assert_eq!(table.last_until(next), Some(next));
-                    last = next;
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_in_words() {
-        for (pattern, zone, words) in [
-            ("x", "UTC", "is no cron pattern"),
-            ("* * * * * *", "UTC", "is no cron pattern"),
-            ("0 9 * * *", "Berlin", "is no time zone"),
-            ("0 0 30 2 *", "UTC", "never due"),
-        ] {
-            let error = Timetable::parse(pattern, zone).expect_err("refused");
-            assert!(error.contains(words), "{error}");
-        }
+/// Whether the field of the hours stands for all of the day.
+fn repeats(pattern: &str) -> bool {
+    match pattern.split_whitespace().nth(1) {
+        Some(hours) => hours.split(',').any(|part| {
+            let range = part.split('/').next();
+            matches!(range, Some("*" | "?" | "0-23"))
+        }),
+        // The other names of patterns are of times of the day.
+        None => pattern.trim().eq_ignore_ascii_case("@hourly"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,11 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use bincode::{Decode, Encode};
-use sha2::{Digest as _, Sha256};
 
 use crate::action::ActionId;
-use crate::run::RunId;
-use crate::run::id::ten_of;
 use crate::time::Timestamp;
 
 /// A UUIDv7, written `sch_` and 32 lowercase hexadecimal digits.
@@ -30,15 +27,6 @@ impl ScheduleId {
     /// The id with these 16 bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
-    }
-
-    /// The run that is due at a moment: the same after every crash, so that it is started once.
-    pub(crate) fn run_at(self, planned: Timestamp) -> RunId {
-        let digest = Sha256::new()
-            .chain_update(b"holdpoint schedule\n")
-            .chain_update(self.0)
-            .chain_update(planned.0.to_be_bytes());
-        RunId::new(planned, ten_of(digest))
     }
 
     pub(super) fn hex(self) -> String {

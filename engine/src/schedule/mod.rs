@@ -1,8 +1,7 @@
 //! Schedules: runs that begin by themselves.
 //!
 //! A schedule is a plan (what, for whom, when) with a stream of its own. When it is due, it starts a run
-//! whose id is made from the schedule and the moment, so that a moment has one run, whatever crashes in
-//! between. What was missed while nothing ran is made up for by one run. While the run before goes on, none
+//! that claims the schedule and the moment, so that a moment has one run, whatever crashes in between. What was missed while nothing ran is made up for by one run. While the run before goes on, none
 //! is started, unless the plan allows it; what was left out is in the history, with the reason.
 //!
 //! * [`cron`]: when. `event`: what can happen to a schedule, and what follows. `shell`: schedules in the log.

@@ -8,10 +8,11 @@ use std::time::Duration;
 use holdpoint_engine::engine::{Engine, NewSchedule, Options, RunOptions, RunQuery, Upcoming};
 use holdpoint_engine::identity::{NewPerson, Principal, Role};
 use holdpoint_engine::run::code::{Context, Failure, Workflows};
-use holdpoint_engine::run::{Flags, Inputs, NewOrigin, RunError, RunStatus, RunSummary};
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, RunError, RunId, RunStatus, RunSummary};
 use holdpoint_engine::schedule::ScheduleId;
 use holdpoint_engine::time::{Clock, Timestamp};
 use holdpoint_engine::tool::{Format, ToolsFile};
+use holdpoint_storage::faulty::{Fault, FaultyLog};
 use holdpoint_storage::{Batch, Direction, EventLog, MemoryLog, ScanRange};
 use serde_json::{Value, json};
 
@@ -84,6 +85,29 @@ impl House {
         let person = engine.identity().create_person("test", new).await;
         let id = person.expect("a person").id;
         let by = engine.identity().principal(&id).expect("who can act");
+        Self {
+            engine,
+            log,
+            clock,
+            done,
+            by,
+        }
+    }
+
+    /// As if the process had died, and another one had started so much later.
+    async fn die_and_start(self, later: Duration) -> Self {
+        let Self {
+            engine: old,
+            log,
+            clock,
+            done,
+            by,
+            ..
+        } = self;
+        drop(old);
+        let millis = i64::try_from(later.as_millis()).expect("a short time");
+        clock.0.fetch_add(millis, Ordering::SeqCst);
+        let engine = engine(log.clone(), &clock, &done).await;
         Self {
             engine,
             log,
@@ -207,25 +231,53 @@ async fn what_is_due_is_started_once() {
 async fn what_was_missed_while_nothing_ran_is_made_up_for_by_one_run() {
     let house = House::open().await;
     house.make(file(READ), "0 * * * *", false).await;
-    let House {
-        engine: old,
-        log,
-        clock,
-        done,
-        by,
-    } = house;
-    drop(old);
-    clock.0.fetch_add(5 * 3600 * 1000, Ordering::SeqCst);
-    let engine = engine(log.clone(), &clock, &done).await;
-    let house = House {
-        engine,
-        log,
-        clock,
-        done,
-        by,
-    };
+    let house = house.die_and_start(Duration::from_mins(330)).await;
     let runs = house.until(1, RunStatus::Passed).await;
-    assert_eq!(runs[0].created_at.rfc3339(), "2026-11-30T17:00:00.000Z");
+    assert_eq!(runs[0].created_at.rfc3339(), "2026-11-30T17:30:00.000Z");
+    let before = RunId::new(Timestamp(runs[0].created_at.0 - 1), [0xff; 10]);
+    assert!(before < runs[0].id, "it is listed where it began");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_moment_of_a_start_leads_to_no_second_run() {
+    for fault in [Fault::CrashBefore, Fault::CrashAfter] {
+        for successes in 0..3 {
+            let log = Arc::new(MemoryLog::new());
+            let faulty = Arc::new(FaultyLog::new(Arc::clone(&log)));
+            let house = House::on(log, faulty.clone()).await;
+            house.make(file(READ), "0 * * * *", false).await;
+            faulty.fail_after(successes, fault);
+            house.pass(Duration::from_hours(1));
+            let struck = async {
+                while faulty.faults() == 0 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let struck = tokio::time::timeout(Duration::from_mins(1), struck).await;
+            struck.expect("something is appended");
+            let house = house.die_and_start(Duration::from_mins(1)).await;
+            let begun = async {
+                while house.runs().is_empty() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let begun = tokio::time::timeout(Duration::from_mins(1), begun).await;
+            begun.expect("it is started");
+            // What is next is after the moment that was due: that one is done with.
+            let next = async {
+                loop {
+                    let all = house.engine.schedules(&house.by);
+                    if all[0].next[0].rfc3339() == "2026-11-30T14:00:00.000Z" {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let next = tokio::time::timeout(Duration::from_mins(1), next).await;
+            next.expect("it is recorded");
+            assert_eq!(house.runs().len(), 1, "{fault:?} after {successes}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
