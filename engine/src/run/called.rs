@@ -38,6 +38,8 @@ pub(crate) struct Called {
     pub(crate) broken: Option<String>,
     /// Whether it took effect and its answer was lost: what stands for it is the evidence that it did.
     pub(crate) answer_lost: bool,
+    /// Whether the same call may end in another way a moment later.
+    pub(crate) may_end_otherwise: bool,
 }
 
 impl Called {
@@ -54,6 +56,7 @@ impl Called {
             notes: Vec::new(),
             broken: None,
             answer_lost: false,
+            may_end_otherwise: false,
         }
     }
 
@@ -131,6 +134,10 @@ pub(super) fn answered_of(answered: Answered) -> Called {
         notes: Vec::new(),
         broken: None,
         answer_lost: false,
+        may_end_otherwise: !passed
+            && answered
+                .http_status
+                .is_none_or(|status| status == 429 || 500 <= status),
     }
 }
 
@@ -178,6 +185,7 @@ pub(super) fn called_of(action: &Action) -> Called {
         text: None,
         notes: Vec::new(),
         broken: None,
+        may_end_otherwise: false,
     }
 }
 

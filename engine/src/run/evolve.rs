@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::event::{Event, Flags, Origin, StepCall, StepOutcome};
+use super::event::{Event, Flags, Origin, StepCall, StepOutcome, Waiting};
 use super::id::{RunId, StepPath};
 use super::state::{Ended, Made, Run, Step, What};
 use crate::action::ActionId;
@@ -41,7 +41,9 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
         Event::Started(_) => return Err("it started twice".to_owned()),
         Event::StepStarted { path, call } => run.begin(path, call, at),
         Event::StepWaiting { path, action, why } => {
-            run.open(path)?.waiting = Some((*action, *why));
+            let made = run.open(path)?;
+            made.waiting = Some((*action, *why));
+            made.is_asked |= *why == Waiting::Approval;
         }
         Event::StepEnded { path, report } => {
             let made = run.open(path)?;
@@ -121,6 +123,7 @@ impl Run {
             call: call.clone(),
             started_at: at,
             waiting: None,
+            is_asked: false,
             ended: None,
             again: false,
             before: last.map_or_else(Vec::new, |last| last.actions().collect()),

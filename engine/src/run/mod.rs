@@ -8,6 +8,7 @@
 //!   connects a step with its action.
 //! * The shell: `layout` (where runs are in the log), `shell` (decide, append durably, make known).
 
+mod ahead;
 pub mod authority;
 mod called;
 pub(crate) mod carrying;
@@ -35,6 +36,7 @@ mod state;
 mod step;
 mod waits;
 
+pub use ahead::{check_steps, wrong_calls};
 pub use decide::{Command, decide};
 pub use event::{End, Event, Flags, Origin, Start};
 pub use evolve::evolve;

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::ahead::ahead;
 use super::authority::Authority;
 use super::event::{Flags, Verdict};
 use super::gate::{Effects, gate};
 use super::shell::RunError;
-use super::skill_file::{approved, day, effect_of, usual_effect};
+use super::skill_file::{approved, effect_of, usual_effect};
 use crate::action::SafetyClass;
 use crate::skill::{ManifestTool, Skill, Vars, schema_digest};
 use crate::time::Timestamp;
@@ -38,7 +39,7 @@ pub struct PlannedStep {
     pub before_people: bool,
     /// The condition under which it is made.
     pub when: Option<String>,
-    /// Holes that nothing fills; the step would fail before anything is sent.
+    /// Holes that nothing fills; the step would fail before anything is sent, if its condition holds.
     pub unfilled: Vec<String>,
     /// What should be known about it.
     pub notes: Vec<String>,
@@ -87,9 +88,8 @@ pub fn plan(
     registry: &Registry,
     now: Timestamp,
 ) -> Vec<PlannedStep> {
-    let mut vars = vars.clone();
-    let today = day(now);
-    let planned = skill.steps.iter().map(|step| {
+    let planned = ahead(skill, vars, now).into_iter().map(|ahead| {
+        let step = ahead.step;
         let (effect, notes) = effect_of(step, registry);
         let tool = registry.get(&step.tool);
         let usual = usual_effect(step, registry);
@@ -97,17 +97,13 @@ pub fn plan(
             said: effect,
             usual,
         };
-        let (args, unfilled) = match step.fill(&vars, today) {
-            Ok(filled) => (filled.args, BTreeSet::new()),
+        let (args, unfilled) = match ahead.args {
+            Ok(args) => (args, BTreeSet::new()),
             Err(errors) => {
                 let errors = errors.iter().map(ToString::to_string);
                 (step.args.clone(), errors.collect())
             }
         };
-        for bind in &step.binds {
-            // What is not known yet is shown as its own hole.
-            vars.bind(&bind.name, Value::String(format!("{{{{{}}}}}", bind.name)));
-        }
         PlannedStep {
             number: step.number,
             title: step.title.clone(),

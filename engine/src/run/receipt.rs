@@ -1,18 +1,20 @@
 //! The receipt of a run: what each step came to, for people and for programs.
 
+mod step;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::event::{End, Origin, StepOutcome, Verdict};
-use super::id::StepTry;
-use super::state::{Made, Run, Step, What};
-use super::waits::waits_in;
+use super::event::{End, Origin};
+use super::state::Run;
 use crate::action::ActionId;
 use crate::skill::Skill;
 use crate::time::Timestamp;
 use crate::tool::EffectClass;
+pub use step::{BEFORE_PEOPLE, PEOPLE_DECIDE};
+use step::{empty, ms, of};
 
 /// The key of an action of a tool; none where it is the one that the step has of its own.
 pub(crate) type Keys<'a> = dyn Fn(&str, ActionId) -> Option<String> + 'a;
@@ -92,6 +94,9 @@ pub struct Totals {
 pub struct StepReceipt {
     /// Where it stands: its number in a file.
     pub path: String,
+    /// Its number in a file; none for code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
     /// Its title.
     pub title: String,
     /// What it is for.
@@ -128,8 +133,11 @@ pub struct StepReceipt {
     pub notes: Vec<String>,
     /// The call that was not made, and what would allow it.
     pub withheld: Option<Withheld>,
-    /// The action that stands for it, with the approval, where there is one.
+    /// The action that stands for it, where there is one.
     pub action: Option<String>,
+    /// What came of asking people: `waiting`, `approved`, `rejected`, `expired`, `cancelled`, `refused`,
+    /// `replan_required`; none where nobody was asked. Who said what is with the action.
+    pub approval: Option<&'static str>,
 }
 
 /// An assertion.
@@ -244,6 +252,7 @@ fn steps(run: &Run, now: Timestamp, keys: &Keys<'_>) -> Vec<StepReceipt> {
         let own_effect = step.effect.map(EffectClass::name);
         if let Some(receipt) = began.get(&path).and_then(|at| found.get_mut(*at)) {
             receipt.own_effect = own_effect;
+            receipt.number = Some(step.number);
         } else {
             let failures = match run.ended {
                 Some(_) => vec!["the run ended before it".to_owned()],
@@ -256,6 +265,7 @@ fn steps(run: &Run, now: Timestamp, keys: &Keys<'_>) -> Vec<StepReceipt> {
             };
             found.push(StepReceipt {
                 intent: Some(step.intent.clone()),
+                number: Some(step.number),
                 tool: Some(step.tool.clone()),
                 outcome,
                 own_effect,
@@ -265,127 +275,4 @@ fn steps(run: &Run, now: Timestamp, keys: &Keys<'_>) -> Vec<StepReceipt> {
         }
     }
     found
-}
-
-fn empty(path: String, title: String) -> StepReceipt {
-    StepReceipt {
-        path,
-        title,
-        intent: None,
-        outcome: SKIPPED,
-        ms: 0,
-        tool: None,
-        effect: None,
-        own_effect: None,
-        args_digest: None,
-        idempotency_key: None,
-        tried: 0,
-        attempts: 0,
-        http_status: None,
-        asserts: Vec::new(),
-        binds: Vec::new(),
-        failures: Vec::new(),
-        notes: Vec::new(),
-        withheld: None,
-        action: None,
-    }
-}
-
-fn of(run: &Run, step: &Step, now: Timestamp, keys: &Keys<'_>) -> StepReceipt {
-    match &step.what {
-        What::Skipped { title, reason } => StepReceipt {
-            failures: vec![reason.clone()],
-            ..empty(step.path.to_string(), title.clone())
-        },
-        What::Made(made) => of_made(run, step, made, now, keys),
-    }
-}
-
-fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp, keys: &Keys<'_>) -> StepReceipt {
-    let call = &made.call;
-    let attempt = StepTry {
-        run: run.id,
-        path: step.path.clone(),
-        number: call.number,
-    };
-    let mut receipt = StepReceipt {
-        intent: call.intent.clone(),
-        outcome: RUNNING,
-        ms: ms(now, made.started_at),
-        tool: Some(call.tool.clone()),
-        effect: Some(call.effect.name()),
-        args_digest: Some(call.args.digest().to_string()),
-        tried: call.number,
-        notes: call.notes.clone(),
-        ..empty(step.path.to_string(), call.title.clone())
-    };
-    if let Some((action, why)) = &made.waiting {
-        receipt.outcome = WAITING;
-        receipt.action = Some(action.to_string());
-        receipt.failures = vec![waits_in(run, made, *why)];
-    }
-    let heals = run.heals.iter().filter(|(path, _)| *path == step.path);
-    for (_, heal) in heals {
-        let note = format!("healed at level {}: {}", heal.level, heal.reason);
-        receipt.notes.push(note);
-    }
-    if made.again && run.ended.is_none() {
-        // What it was is over, and the next try has not begun.
-        receipt.outcome = PENDING;
-        receipt.ms = 0;
-        return receipt;
-    }
-    if let Some((ended_at, report)) = &made.ended {
-        receipt.outcome = report.outcome.name();
-        receipt.ms = match report.outcome {
-            // Nothing was done.
-            StepOutcome::Withheld => 0,
-            StepOutcome::Passed
-            | StepOutcome::Failed
-            | StepOutcome::Rejected
-            | StepOutcome::Expired
-            | StepOutcome::ReplanRequired
-            | StepOutcome::Cancelled
-            | StepOutcome::Refused
-            | StepOutcome::SettledNotDone => ms(*ended_at, made.started_at),
-        };
-        receipt.attempts = report.attempts;
-        receipt.http_status = report.http_status;
-        receipt.asserts = report.asserts.iter().map(assert).collect();
-        receipt.binds = report.binds.keys().cloned().collect();
-        for note in &report.notes {
-            if !receipt.notes.contains(note) {
-                receipt.notes.push(note.clone());
-            }
-        }
-        receipt.failures.clone_from(&report.failures);
-        receipt.action = report.action.map(|action| action.to_string());
-    }
-    let waits = made.waiting.map(|(action, _)| action);
-    let ended = made.ended.as_ref().and_then(|(_, report)| report.action);
-    let key = |action| keys(&call.tool, action).unwrap_or_else(|| attempt.key());
-    receipt.idempotency_key = ended.or(waits).map(key);
-    if !call.verdict.calls() {
-        receipt.withheld = Some(Withheld {
-            tool: call.tool.clone(),
-            args: call.args.value(),
-            flag: call.verdict.flag(),
-        });
-    }
-    if call.verdict == Verdict::Stage {
-        receipt.notes.push("put before people".to_owned());
-    }
-    receipt
-}
-
-fn assert(assert: &super::event::Assert) -> AssertReceipt {
-    AssertReceipt {
-        assert: assert.text.clone(),
-        passed: assert.passed,
-        seen: assert.seen.clone(),
-    }
-}
-
-fn ms(later: Timestamp, earlier: Timestamp) -> u64 {
-    u64::try_from(later.since(earlier).as_millis()).unwrap_or(u64::MAX)
 }

@@ -66,6 +66,9 @@ pub enum RunError {
     /// The tools are not those of the file; a line each.
     #[error("{}", .0.join("\n"))]
     BadTools(Vec<String>),
+    /// Steps of the file could not be made; a line each.
+    #[error("{}", .0.join("\n"))]
+    BadSteps(Vec<String>),
     /// Something that was asked for cannot be.
     #[error("{0}")]
     Invalid(String),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, NaiveDate};
 use serde_json::Value;
 
+use super::ahead::check_steps;
 use super::called::{Called, withheld};
 use super::decide::Command;
 use super::driver::{Driver, Halt};
@@ -15,11 +16,12 @@ use super::help::Help;
 use super::id::StepPath;
 use super::judge::judge;
 use super::plan::check_tools;
+use super::receipt::PEOPLE_DECIDE;
 use super::shell::RunError;
 use super::start::Inputs;
 use super::state::{Made, Run, What};
 use super::step::StepWish;
-use crate::action::ActionId;
+use crate::action::{ActionId, SafetyClass};
 use crate::canon::CanonicalJson;
 use crate::engine::Engine;
 use crate::skill::{Secrets, Skill, Step, Vars};
@@ -50,6 +52,7 @@ pub(super) fn prepare(
         RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
     })?;
     check_tools(&skill, engine.registry(), ignore_manifest)?;
+    check_steps(&skill, &vars, engine.registry(), engine.now())?;
     let names = skill.inputs.iter().filter(|(_, input)| input.secret);
     let values = vars.values().clone().into_iter().collect();
     Ok(Prepared {
@@ -224,13 +227,19 @@ pub(super) fn call_of(
     today: NaiveDate,
 ) -> Result<(StepCall, Vec<String>), Halt> {
     let engine = driver.engine()?;
-    let (effect, notes) = effect_of(step, engine.registry());
+    let (effect, mut notes) = effect_of(step, engine.registry());
     let effects = Effects {
         said: effect,
         usual: usual_effect(step, engine.registry()),
     };
     let authority = driver.authority(&engine);
+    let tool = engine.registry().get(&step.tool);
+    let before_people = tool.is_some_and(|tool| tool.class == SafetyClass::ApprovalBound);
     drop(engine);
+    let verdict = gate(effects, approved(step), driver.run().flags, authority);
+    if before_people && verdict.flag().is_some() {
+        notes.push(PEOPLE_DECIDE.to_owned());
+    }
     let (args, failures) = match step.fill(vars, today) {
         Ok(filled) => (filled.args, Vec::new()),
         Err(errors) => {
@@ -245,7 +254,7 @@ pub(super) fn call_of(
         tool: step.tool.clone(),
         args: CanonicalJson::of(&args),
         effect,
-        verdict: gate(effects, approved(step), driver.run().flags, authority),
+        verdict,
         notes,
     };
     Ok((call, failures))

@@ -88,6 +88,8 @@ pub struct Made {
     pub waiting: Option<(ActionId, Waiting)>,
     /// How it ended, and when.
     pub ended: Option<(Timestamp, StepReport)>,
+    /// Whether people were asked.
+    pub is_asked: bool,
     /// Whether it is to be tried once more: it did not pass, and the run was resumed.
     pub again: bool,
     /// The actions of the tries before this one.

@@ -206,12 +206,10 @@ impl Driver {
                 Ok(Submitted::Action { action, .. }) => called_of(&action.action),
                 Err(called) => called,
             };
-            called.attempts = attempts;
-            let is_worth_it = called.outcome == StepOutcome::Failed
-                && called
-                    .http_status
-                    .is_none_or(|status| status == 429 || 500 <= status);
-            if tries <= attempts || !is_worth_it {
+            if called.attempts != 0 {
+                called.attempts = attempts;
+            }
+            if tries <= attempts || !called.may_end_otherwise {
                 return Ok(called);
             }
             let wait = AGAIN_WAIT.saturating_mul(1 << attempts.min(10).saturating_sub(1));
@@ -273,10 +271,16 @@ impl Driver {
                     let message = lines.collect::<Vec<_>>().join("; ");
                     return Ok(Err(Called::not_made(StepOutcome::Failed, message)));
                 }
+                error @ SubmitError::StateUnavailable(_) => {
+                    let called = Called::not_made(StepOutcome::Failed, error.to_string());
+                    return Ok(Err(Called {
+                        may_end_otherwise: true,
+                        ..called
+                    }));
+                }
                 error @ (SubmitError::UnknownTool { .. }
                 | SubmitError::KeyReused { .. }
                 | SubmitError::AskedByAnother
-                | SubmitError::StateUnavailable(_)
                 | SubmitError::Invalid(_)) => {
                     let message = error.to_string();
                     return Ok(Err(Called::not_made(StepOutcome::Failed, message)));

@@ -96,7 +96,9 @@ pub(crate) async fn fire(
     let goes_on = if schedule.plan.overlap {
         None
     } else {
-        engine.unfinished_of(id)?.filter(|other| Some(*other) != begun)
+        engine
+            .unfinished_of(id)?
+            .filter(|other| Some(*other) != begun)
     };
     let started = match goes_on {
         Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),

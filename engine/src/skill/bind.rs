@@ -83,7 +83,7 @@ impl Bind {
 
     /// The value that an answer gives, or why it gives none. `null` is a value.
     pub fn take(&self, answer: &Answer<'_>) -> Result<Value, String> {
-        let fail = |why: &str| Err(format!("{} failed: {why}", self.text));
+        let fail = |why: &str| Err(why.to_owned());
         match &self.source {
             Source::Json(path) => {
                 let Some(json) = answer.json else {

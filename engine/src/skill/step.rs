@@ -6,10 +6,10 @@ use chrono::NaiveDate;
 use serde_json::Value;
 
 use super::approve::call_digest;
-use super::template::{FillError, Filled, fill};
+use super::template::{FillError, Filled, Part, fill, parts};
 use super::{Assertion, Bind, Vars, When};
-use crate::canon::Digest;
-use crate::tool::{Annotations, Classified, EffectClass, classify_effect};
+use crate::canon::{Digest, pointer_push};
+use crate::tool::{Annotations, Classified, EffectClass, Open, OpenText, classify_effect};
 
 /// One step: a call, what must hold of its answer, and what is kept of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,9 +84,63 @@ impl Step {
         fill(self.number, &self.args, vars, today)
     }
 
+    /// What of `args`, which are those of the step filled as far as they can be, is not known: where the
+    /// template has holes of whose inside `is_open` says that they are open.
+    pub(crate) fn open(&self, args: &Value, is_open: impl Fn(&str) -> bool) -> Open {
+        let mut open = Open::new();
+        open_in(&self.args, Some(args), "", &is_open, &mut open);
+        open
+    }
+
     /// Calls `each` with every string of the arguments.
     pub(super) fn each_text<'a>(&'a self, each: &mut impl FnMut(&'a str)) {
         texts(&self.args, each);
+    }
+}
+
+fn open_in(
+    template: &Value,
+    filled: Option<&Value>,
+    pointer: &str,
+    is_open: &impl Fn(&str) -> bool,
+    open: &mut Open,
+) {
+    match template {
+        Value::String(text) => {
+            let parts = parts(text);
+            let holes = parts.iter().filter_map(|(_, part)| match part {
+                Part::Hole(inside) if is_open(inside) => Some(format!("{{{{{inside}}}}}")),
+                Part::Hole(_) | Part::Text(_) => None,
+            });
+            let holes: Vec<String> = holes.collect();
+            // What is filled in stays a text where there is something around the hole.
+            let text = filled.and_then(Value::as_str).unwrap_or(text);
+            let first = holes.iter().filter_map(|hole| text.find(hole)).min();
+            let part = match (first, parts.len()) {
+                (None, _) => return,
+                (Some(_), 1) => OpenText::Whole,
+                (Some(at), _) => OpenText::Part {
+                    before: text[..at].to_owned(),
+                    sample: holes
+                        .iter()
+                        .fold(text.to_owned(), |text, hole| text.replace(hole, "1")),
+                },
+            };
+            open.insert(pointer.to_owned(), part);
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                let filled = filled.and_then(|filled| filled.get(place));
+                open_in(item, filled, &format!("{pointer}/{place}"), is_open, open);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let filled = filled.and_then(|filled| filled.get(key));
+                open_in(member, filled, &pointer_push(pointer, key), is_open, open);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::bind::is_today;
 use super::is_name;
-use super::vars::Vars;
+use super::vars::{Vars, how_to_give};
 use crate::canon::{CanonicalJson, pointer_push};
 use crate::limits::{JSON_BYTES_MAX, JSON_DEPTH_MAX, SKILL_DATE_DAYS_MAX};
 
@@ -262,7 +262,8 @@ impl Filler<'_> {
                     Ok(Filling::Secret)
                 } else {
                     Err(format!(
-                        "{written} has no value; give it with --var {name}=…"
+                        "{written} has no value; give it with {}",
+                        how_to_give(name, true)
                     ))
                 }
             }

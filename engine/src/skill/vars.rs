@@ -173,13 +173,20 @@ pub(super) fn error(name: &str, why: &str) -> VarError {
     }
 }
 
+/// The option that gives a variable. A secret does not belong into the history of a shell.
+pub(super) fn how_to_give(name: &str, is_secret: bool) -> String {
+    if is_secret {
+        format!("--var-file {name}=FILE")
+    } else {
+        format!("--var {name}=…")
+    }
+}
+
 fn missing(name: &str, input: &Input) -> VarError {
     let what = input.description.as_deref();
     let what = what.map_or_else(String::new, |what| format!(" ({what})"));
-    error(
-        name,
-        &format!("is required{what}; give it with --var {name}=…"),
-    )
+    let how = how_to_give(name, input.secret);
+    error(name, &format!("is required{what}; give it with {how}"))
 }
 
 fn unknown(name: &str, skill: &Skill, used: &BTreeSet<String>) -> VarError {

@@ -86,6 +86,24 @@ impl Skill {
         warnings
     }
 
+    /// Something that is wrong with the call of a step, at its `action` line; none where there is no such
+    /// step.
+    pub(crate) fn at_action(&self, step: u32, message: String) -> Option<SkillError> {
+        let source = Source::new(&self.text);
+        let index = usize::try_from(step).ok()?.checked_sub(1)?;
+        let mut warner = Warner {
+            source: &source,
+            place: self.layout.steps.get(index)?,
+            report: Report::default(),
+        };
+        warner.at(
+            Key::Action,
+            message,
+            "change what the step calls it with, or its tool",
+        );
+        warner.report.finish(&source).pop()
+    }
+
     /// Holes that only a later step, or the step itself, binds.
     fn unbound(&self, step: &Step, bound: &BTreeSet<&str>, warner: &mut Warner<'_, '_>) {
         let mut holes = BTreeSet::new();

@@ -14,6 +14,7 @@
 //! Arguments are values, never templates (a brace in an argument is a brace), and they never choose
 //! the scheme, host or port of a call (invariant I17).
 
+mod ahead;
 mod built_in;
 mod definition;
 mod duration;
@@ -36,6 +37,7 @@ mod template;
 mod tests;
 mod values;
 
+pub use ahead::{Open, OpenText};
 pub(crate) use built_in::origin as origin_of;
 pub use definition::{
     ApprovalPolicy, ApprovalRule, Check, Execute, Mode, OnMismatch, Precondition, Retry,

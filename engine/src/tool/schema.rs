@@ -3,9 +3,11 @@
 //! Nothing is fetched: references stay inside the schema. Patterns are matched in linear time by an
 //! engine without backtracking.
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
+use super::ahead::{Open, OpenText, is_open_in};
 use crate::canon::{CanonicalJson, pointer_push};
 use crate::limits::{ARG_ERRORS_MAX, PATTERN_BYTES_MAX, SCHEMA_BYTES_MAX};
 
@@ -109,6 +111,19 @@ impl Schema {
         Err(list)
     }
 
+    /// What does not fit whatever comes to stand where the value is open, up to a bound.
+    pub(super) fn check_ahead(&self, value: &Value, open: &Open) -> Vec<ArgError> {
+        let errors = self.validator.iter_errors(value);
+        errors
+            .filter(|error| open.is_empty() || holds_anyway(error, open))
+            .take(ARG_ERRORS_MAX)
+            .map(|error| ArgError {
+                pointer: error.instance_path().to_string(),
+                message: error.masked().to_string(),
+            })
+            .collect()
+    }
+
     /// The names of the top-level properties, and whether there can be no others.
     pub(super) fn properties(&self) -> (Vec<&str>, bool) {
         let mut names: Vec<&str> = self
@@ -145,6 +160,43 @@ impl Schema {
             .and_then(Value::as_array)
             .map(|names| names.iter().filter_map(Value::as_str).collect())
             .unwrap_or_default()
+    }
+}
+
+/// Keywords below which a mistake may be none, depending on something else.
+const ALTERNATIVES: [&str; 8] = [
+    "if",
+    "then",
+    "else",
+    "anyOf",
+    "oneOf",
+    "not",
+    "contains",
+    "dependentSchemas",
+];
+
+/// Whether something is wrong whatever comes to stand where the value is open. Keys, how many there are,
+/// and that a text is a text are never open.
+fn holds_anyway(error: &ValidationError<'_>, open: &Open) -> bool {
+    let path = error.evaluation_path().to_string();
+    if path.split('/').any(|part| ALTERNATIVES.contains(&part)) {
+        return false;
+    }
+    let at = error.instance_path().to_string();
+    if !is_open_in(open, &at) {
+        return true;
+    }
+    let is_hole = open.get(&at) == Some(&OpenText::Whole);
+    match error.kind() {
+        ValidationErrorKind::Required { .. }
+        | ValidationErrorKind::AdditionalProperties { .. }
+        | ValidationErrorKind::PropertyNames { .. }
+        | ValidationErrorKind::MinProperties { .. }
+        | ValidationErrorKind::MaxProperties { .. }
+        | ValidationErrorKind::MinItems { .. }
+        | ValidationErrorKind::MaxItems { .. }
+        | ValidationErrorKind::Type { .. } => !is_hole,
+        _ => false, // What is compared with the value itself.
     }
 }
 

@@ -1,10 +1,14 @@
 //! Runs of skill files.
 
 use holdpoint_engine::approval::Vote;
-use holdpoint_engine::run::{Flags, RunStatus};
+use holdpoint_engine::run::{Flags, RunError, RunStatus, check_steps};
+use holdpoint_engine::skill::{Skill, Vars};
+use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::tool::{Format, ToolsFile};
 use serde_json::json;
 
 use crate::house::House;
+use crate::world::tools;
 
 pub(crate) const RELEASE: &str = r#"---
 name: release
@@ -137,4 +141,135 @@ async fn a_write_that_took_effect_is_not_made_again_where_its_answer_did_not_hol
         assert!(message.contains("is not made again"), "{message}");
     }
     assert_eq!((house.done("label"), house.done("remove")), (1, 0));
+}
+
+const FRONT: &str = "---\nname: a\ndescription: b\n---\n";
+
+fn step(number: u32, rest: &str) -> String {
+    format!("### Step {number} — Do it\n- intent: Do it\n{rest}\n")
+}
+
+/// What is refused of a file before its first step.
+fn mistakes(text: &str) -> Vec<String> {
+    let skill = Skill::parse(text).expect("a skill");
+    let vars = Vars::given(&skill, &[]).expect("no inputs");
+    let file = ToolsFile::from_str(&tools().to_string(), Format::Json).expect("the tools");
+    let registry = file.registry.with_built_in();
+    match check_steps(&skill, &vars, &registry, Timestamp(0)) {
+        Ok(()) => Vec::new(),
+        Err(RunError::BadSteps(lines)) => lines,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_refused_before_the_first_step_is_refused_with_a_line_for_each_mistake() {
+    let house = House::open().await;
+    let first = step(
+        1,
+        "- action: set_label {\"label\": \"x\"}\n- bind: size = json.size",
+    );
+    let rows: [(&str, &[&str]); 6] = [
+        (
+            "- action: http.post {\"ulr\": \"http://a.example\", \"bdy\": {}, \"headers\": {\"x\": 5}}",
+            &[
+                "step 2",
+                "'bdy'",
+                "'ulr'",
+                "\"url\" is a required property",
+                "/headers/x",
+            ],
+        ),
+        (
+            "- action: http.post {\"url\": \"ftp://a.example/{{size}}\", \"body\": \"{{size}}\"}",
+            &["step 2, /url", "must start with https://"],
+        ),
+        (
+            "- action: set_label {\"label\": \"{{lost}} {{late}}\"}\n- bind: late = json.label",
+            &["{{lost}} is not bound", "{{late}} is not bound"],
+        ),
+        (
+            "- action: read_size {\"size\": \"{{size}} more\"}",
+            &["step 2, /size", "\"integer\""],
+        ),
+        (
+            "- when: size > 3\n- action: http.get {\"url\": \"http://a.example/{{lost}}\", \"body\": 1}",
+            &["'body' was unexpected"],
+        ),
+        (
+            "- action: http.get {\"url\": \"http://a.example\", \"headers\": {\"a b\": \"{{size}}\"}}",
+            &["cannot be the name of a header"],
+        ),
+    ];
+    for (second, words) in rows {
+        let text = format!("{FRONT}{first}{}", step(2, second));
+        let said = mistakes(&text).join("\n");
+        for words in words {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+    let text = format!("{FRONT}{first}{}", step(2, rows[2].0));
+    let refused = house.try_start(&text, flags(true, true, false)).await;
+    assert!(matches!(refused, Err(RunError::BadSteps(_))), "{refused:?}");
+    assert_eq!(house.world.count(), 0, "the first step was not made either");
+
+    // What a hole may yet come to hold, and what a condition may leave out, is no mistake.
+    for second in [
+        "- action: http.get {\"url\": \"{{size}}\", \"headers\": \"{{size}}\", \"query\": {\"a\": \"{{size}}\"}}",
+        "- action: http.get {\"url\": \"{{size}}://a.example:{{size}}/\"}",
+        "- action: http.get {\"url\": \"http://{{size}}.example:{{size}}/{{today}}?{{size}}\"}",
+        "- action: read_size {\"size\": \"{{size}}\"}",
+        "- when: size > 100\n- action: set_label {\"label\": \"{{lost}}\"}",
+    ] {
+        let text = format!("{FRONT}{first}{}", step(2, second));
+        assert_eq!(mistakes(&text), Vec::<String>::new(), "{second}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistake_that_no_repeat_can_cure_is_not_repeated() {
+    let house = House::open().await;
+    let text = format!(
+        "{FRONT}{}{}",
+        step(1, "- action: get_version {}\n- bind: v = json.version"),
+        step(2, "- action: read_size {\"size\": \"{{v}}\"}\n- retry: 2"),
+    );
+    let id = house.start(&text, Flags::default()).await;
+    let run = house.until_status(id, RunStatus::Failed).await;
+    let receipt = house.engine.receipt(&run);
+    assert_eq!(receipt.steps[1].attempts, 0, "it was never made");
+    assert!(
+        receipt.steps[1].failures[0].contains("/size"),
+        "{receipt:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withheld_step_says_where_people_decide_on_it_in_any_case() {
+    let house = House::open().await;
+    for (action, said) in [("delete_all {}", true), ("remove_label {}", false)] {
+        let text = format!("{FRONT}{}", step(1, &format!("- action: {action}")));
+        let id = house.start(&text, Flags::default()).await;
+        let run = house.until_status(id, RunStatus::Failed).await;
+        let receipt = house.engine.receipt(&run);
+        let notes = &receipt.steps[0].notes;
+        let is_said = notes.iter().any(|note| note.contains("approval-bound"));
+        assert_eq!(is_said, said, "{action}: {notes:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bind_that_finds_nothing_says_its_line_once() {
+    let house = House::open().await;
+    let text = step(1, "- action: get_version {}\n- bind: x = json.nothing");
+    let id = house
+        .start(&format!("{FRONT}{text}"), Flags::default())
+        .await;
+    let run = house.until_status(id, RunStatus::Failed).await;
+    let receipt = house.engine.receipt(&run);
+    let failures = &receipt.steps[0].failures;
+    assert_eq!(
+        failures[0],
+        "x = json.nothing: there is nothing at this path"
+    );
 }

@@ -164,6 +164,8 @@ pub(crate) fn tools() -> Value {
     let state = json!({ "http": { "get": "http://books.example/state" }, "watch": ["/version"] });
     json!({ "tools": {
         "get_version": { "execute": { "local": "read" }, "safetyClass": "idempotent" },
+        "read_size": { "execute": { "local": "read" }, "safetyClass": "idempotent",
+                       "input": { "type": "object", "properties": { "size": { "type": "integer" } } } },
         "set_label": write("label", "write-once-checkable"),
         "remove_label": write("remove", "write-once-checkable"),
         "delete_all": write("remove", "approval-bound"),

@@ -18,6 +18,7 @@ impl From<RunError> for Problem {
             RunError::BadSkill(errors) => bad_skill(&errors),
             RunError::BadInputs(lines) => lines_of(Code::BadInputs, "/inputs", "input", lines),
             RunError::BadTools(lines) => lines_of(Code::BadTools, "/skill", "tool", lines),
+            RunError::BadSteps(lines) => lines_of(Code::BadSkill, "/skill", "step", lines),
             RunError::Invalid(detail) => Self::new(Code::InvalidRequest, detail),
             RunError::KeyReused { first } => {
                 let detail = match first {

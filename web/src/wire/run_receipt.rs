@@ -82,6 +82,9 @@ pub struct RunTotals {
 pub struct RunStep {
     /// Where it stands: its number in a file, `branch/2` in code.
     pub path: String,
+    /// Its number in a file; none for code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
     /// Its title.
     pub title: String,
     /// What it is for.
@@ -120,6 +123,10 @@ pub struct RunStep {
     pub withheld: Option<RunWithheld>,
     /// The action that stands for it.
     pub action: Option<String>,
+    /// What came of asking people: `waiting`, `approved`, `rejected`, `expired`, `cancelled`, `refused`,
+    /// `replan_required`; none where nobody was asked. Who said what is with the action.
+    #[serde(default)]
+    pub approval: Option<String>,
 }
 
 /// An assertion.
@@ -188,6 +195,7 @@ fn step(step: &receipt::StepReceipt) -> RunStep {
     };
     RunStep {
         path: step.path.clone(),
+        number: step.number,
         title: step.title.clone(),
         intent: step.intent.clone(),
         outcome: step.outcome.to_owned(),
@@ -210,5 +218,6 @@ fn step(step: &receipt::StepReceipt) -> RunStep {
             flag: withheld.flag.map(str::to_owned),
         }),
         action: step.action.clone(),
+        approval: step.approval.map(str::to_owned),
     }
 }

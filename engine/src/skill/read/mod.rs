@@ -52,9 +52,7 @@ pub(super) fn read(text: &str) -> Result<Skill, SkillErrors> {
     let source = Source::new(text);
     let mut report = Report::default();
     if SKILL_BYTES_MAX < text.len() {
-        let length = text.len();
-        let message =
-            format!("the file is {length} bytes long; a skill has at most {SKILL_BYTES_MAX}");
+        let message = format!("the file is too long; a skill has at most {SKILL_BYTES_MAX} bytes");
         report.wrong(0..0, message, None);
         return Err(SkillErrors(report.finish(&source)));
     }
