@@ -1,14 +1,13 @@
 //! `holdpoint schedules`: runs of a server that begin by themselves.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use holdpoint::client::{Client, encoded};
 use holdpoint_engine::schedule::ScheduleId;
+use holdpoint_engine::tool::Registry;
 use reqwest::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::actions::pair;
+use super::run::{Job, VarArgs, inputs, of_request};
 use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
@@ -73,9 +72,9 @@ Example:
   holdpoint schedules add SKILL.md --name nightly --cron '30 2 * * *' --zone Europe/Berlin --allow-writes")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct AddArgs {
-    /// The skill file; the server keeps its text
+    /// The skill file, or `-` for stdin; the server keeps its text
     #[arg(value_name = "SKILL.md")]
-    skill: PathBuf,
+    skill: String,
     /// What it is called
     #[arg(long)]
     name: String,
@@ -88,9 +87,8 @@ pub(crate) struct AddArgs {
     /// Let a run begin while the one before goes on
     #[arg(long)]
     overlap: bool,
-    /// A variable; may be given several times. A value that is JSON is taken as such. Never a secret
-    #[arg(long, value_name = "NAME=VALUE")]
-    var: Vec<String>,
+    #[command(flatten)]
+    vars: VarArgs,
     /// Make idempotent writes
     #[arg(long)]
     allow_writes: bool,
@@ -171,25 +169,20 @@ async fn list(client: &Client, output: Output) -> Outcome {
 }
 
 async fn add(args: &AddArgs, output: Output) -> Outcome {
-    let skill = std::fs::read_to_string(&args.skill).map_err(|error| {
-        Failure::because(format!("{} cannot be read", args.skill.display()), &error)
-            .with_code(ExitCode::Usage)
-    })?;
-    let mut inputs = Map::new();
-    for text in &args.var {
-        let (name, value) = pair(text).map_err(Failure::usage)?;
-        let value = serde_json::from_str(&value).unwrap_or(Value::String(value));
-        inputs.insert(name, value);
-    }
+    let registry = Registry::default().with_built_in();
+    let job = Job::read(&args.skill, registry, &args.vars)?;
     let body = json!({
         "name": args.name, "cron": args.cron, "zone": args.zone, "overlap": args.overlap,
         "run": {
-            "skill": skill, "inputs": inputs, "allow_writes": args.allow_writes, "yes": args.yes,
+            "skill": job.skill.text(), "inputs": inputs(&job)?, "allow_writes": args.allow_writes, "yes": args.yes,
             "stage": args.stage,
         },
     });
     let client = client::connect(&args.server)?;
-    let made = client.post("/v1/schedules", &body).await?;
+    let made = client
+        .post("/v1/schedules", &body)
+        .await
+        .map_err(of_request)?;
     print(&made.body, output)
 }
 

@@ -77,6 +77,23 @@ fn all_mistakes_of_all_skills_are_shown_with_their_lines() {
 }
 
 #[test]
+fn a_mistake_in_a_long_line_is_shown_around_its_place() {
+    let place = Place::new();
+    let long = format!(
+        "- intent: {}\n- intnt: {}\n",
+        "x".repeat(50_000),
+        "y".repeat(50_000)
+    );
+    place.write("SKILL.md", &SKILL.replace("- intent: Look\n", &long));
+    let run = place.run(&["skill", "check", "SKILL.md"]).code(2);
+    assert!(run.err.contains("SKILL.md:9:"), "{}", run.err);
+    assert!(run.err.len() < 4_000, "{}", run.err.len());
+    place.write("SKILL.md", &"x".repeat(2 << 20));
+    let run = place.run(&["skill", "check", "SKILL.md"]).code(2);
+    assert!(run.err.contains("at most 1048576 bytes"), "{}", run.err);
+}
+
+#[test]
 fn skills_are_written_in_one_spelling_and_otherwise_left_alone() {
     let place = Place::new();
     place.write("SKILL.md", SKILL);

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_engine::action::Phase;
+use holdpoint_engine::action::{Action, ActionId, Phase};
 use holdpoint_engine::engine::{FlagChange, Resumption};
 use holdpoint_engine::run::event::Waiting;
 use holdpoint_engine::run::heal::{Helper, Level};
 use holdpoint_engine::run::{Inputs, NewOrigin, NewRun, Receipt, Run, RunId, RunStatus};
 use serde_json::Value;
 
+use super::paper::Paper;
 use super::place::{Folder, House, reopen};
 use super::plan::Job;
 use super::receipt::{Printer, exit_code};
@@ -20,7 +21,6 @@ use super::{RunArgs, refused};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
 use crate::model::Model;
-use crate::output::Output;
 
 /// How long nothing may happen before it is looked whether anything still can.
 const LOOK: Duration = Duration::from_secs(1);
@@ -29,8 +29,9 @@ const LOOK: Duration = Duration::from_secs(1);
 const STOPPING_TIME: Duration = Duration::from_secs(10);
 
 /// Starts a run and follows it.
-pub(super) fn start(args: &RunArgs, folder: &Folder, job: Job, output: Output) -> Outcome {
+pub(super) fn start(args: &RunArgs, folder: &Folder, job: Job, paper: Paper) -> Outcome {
     block_on(async {
+        let output = paper.output;
         let house = House::open(folder, helper(args, &job)?, output).await?;
         let new = NewRun {
             what: NewOrigin::Skill {
@@ -53,7 +54,7 @@ pub(super) fn start(args: &RunArgs, folder: &Folder, job: Job, output: Output) -
             }
         };
         output.note(&format!("{} started", run.id));
-        follow(house, folder, run.id, output).await
+        follow(house, folder, run.id, paper).await
     })
 }
 
@@ -80,16 +81,16 @@ pub(super) fn resume(
     folder: &Folder,
     id: RunId,
     secrets: Vec<(String, String)>,
-    output: Output,
+    paper: Paper,
 ) -> Outcome {
     block_on(async {
-        let house = reopen(folder, output).await?;
+        let house = reopen(folder, paper.output).await?;
         let resumed = go_on(args, &house, id, secrets).await;
         if let Err(failure) = resumed {
             house.close(STOPPING_TIME).await;
             return Err(failure);
         }
-        follow(house, folder, id, output).await
+        follow(house, folder, id, paper).await
     })
 }
 
@@ -135,8 +136,9 @@ enum Stop {
     Stuck,
 }
 
-async fn follow(house: House, folder: &Folder, id: RunId, output: Output) -> Outcome {
-    let mut printer = Printer::new(output);
+async fn follow(house: House, folder: &Folder, id: RunId, paper: Paper) -> Outcome {
+    let output = paper.output;
+    let mut printer = Printer::new(paper);
     let stop = tokio::select! {
         stop = watch(&house, id, &mut printer) => stop?,
         () = interrupted() => Stop::Interrupted,
@@ -158,7 +160,7 @@ async fn follow(house: House, folder: &Folder, id: RunId, output: Output) -> Out
         .run(&house.by, id)
         .map_err(|error| refused(&error))?;
     let receipt = to_value(&house.engine.receipt(&run))?;
-    printer.finish(&receipt)?;
+    printer.finish(&receipt);
     house.close(STOPPING_TIME).await;
     match stop {
         Stop::Waits => output.note(&how_to_go_on(&run, folder)),
@@ -171,9 +173,7 @@ async fn follow(house: House, folder: &Folder, id: RunId, output: Output) -> Out
             );
         }
         Stop::Over if !run.start.secrets.is_empty() && exit_code(&receipt) != ExitCode::Ok => {
-            output.note(
-                "its secret inputs are given again with --var or --var-file when it is resumed",
-            );
+            output.note("its secret inputs are given again with --var-file when it is resumed");
         }
         Stop::Over | Stop::Interrupted => {}
     }
@@ -195,7 +195,7 @@ async fn watch(house: &House, id: RunId, printer: &mut Printer) -> Outcome<Stop>
         }
         if is_news {
             let began = tokio::time::Instant::now();
-            printer.update(&to_value(&house.engine.receipt(&run))?)?;
+            printer.update(&to_value(&house.engine.receipt(&run))?);
             // Showing it must not take more time than making it.
             tokio::time::sleep(began.elapsed() * 2).await;
         } else if !house.engine.is_run_carried_on(id) {
@@ -207,24 +207,39 @@ async fn watch(house: &House, id: RunId, printer: &mut Printer) -> Outcome<Stop>
 /// Whether the run waits for something that nobody does while this process holds the folder.
 fn needs_others(house: &House, run: &Run) -> bool {
     let open = run.steps.iter().filter_map(|step| step.open());
-    open.filter_map(|made| made.waiting).any(|(action, why)| {
-        if why == Waiting::Secret {
-            return true;
-        }
-        let Ok(view) = house.engine.get(&house.by, action) else {
-            return false;
-        };
-        match &view.action.phase {
-            Phase::Staged => true,
-            Phase::Approved { .. } | Phase::Accepted { .. } => view.action.is_pulled(),
-            Phase::Unknown {
-                next_check,
-                next_resend,
-                ..
-            } => next_check.is_none() && next_resend.is_none(),
-            _ => false,
-        }
+    let mut waiting = open.filter_map(|made| made.waiting);
+    if waiting.any(|(_, why)| why == Waiting::Secret) {
+        return true;
+    }
+    waited_for(house, run).any(|action| match &action.phase {
+        Phase::Staged => true,
+        Phase::Approved { .. } | Phase::Accepted { .. } => action.is_pulled(),
+        _ => is_for_people(&action),
     })
+}
+
+/// The call of a run of which only a person can say what became of it.
+pub(crate) fn in_doubt(house: &House, run: &Run) -> Option<ActionId> {
+    let found = waited_for(house, run).find(is_for_people);
+    found.map(|action| action.id)
+}
+
+fn is_for_people(action: &Action) -> bool {
+    match &action.phase {
+        Phase::Unknown {
+            next_check,
+            next_resend,
+            ..
+        } => next_check.is_none() && next_resend.is_none(),
+        _ => false,
+    }
+}
+
+/// The actions that steps of a run wait for.
+fn waited_for<'a>(house: &'a House, run: &'a Run) -> impl Iterator<Item = Action> + 'a {
+    let open = run.steps.iter().filter_map(|step| step.open());
+    let waiting = open.filter_map(|made| made.waiting);
+    waiting.filter_map(|(id, _)| Some(house.engine.get(&house.by, id).ok()?.action))
 }
 
 fn how_to_go_on(run: &Run, folder: &Folder) -> String {

@@ -4,27 +4,29 @@
 //! are printed by [`receipt`].
 
 mod embedded;
+mod paper;
 mod place;
 mod plan;
 mod receipt;
 mod remote;
+mod vars;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use holdpoint_engine::run::{Flags, RunError};
-use holdpoint_engine::tool::parse_duration;
+use holdpoint_engine::tool::{Registry, parse_duration};
 
-pub(super) use self::embedded::to_value;
-pub(super) use self::place::{Place, RunPlaceArgs, open_folder, reopen, run_id};
+pub(super) use self::embedded::{in_doubt, to_value};
+pub(super) use self::place::{Folder, Place, RunPlaceArgs, open_folder, reopen, run_id, shell};
+pub(super) use self::plan::Job;
 pub(super) use self::receipt::{describe, exit_code};
-pub(super) use self::remote::receipt_of;
+pub(super) use self::remote::{inputs, of_request, receipt_of};
+pub(super) use self::vars::VarArgs;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use crate::secret;
-use plan::Job;
+use paper::Paper;
 
 /// The arguments of `run`.
 #[derive(Args, Debug)]
@@ -53,13 +55,8 @@ pub(crate) struct RunArgs {
     /// The skill file; `-` is stdin
     #[arg(value_name = "SKILL.md", required_unless_present = "resume")]
     skill: Option<String>,
-    /// A variable; may be given several times. Secrets are better given with --var-file
-    #[arg(long, value_name = "NAME=VALUE")]
-    var: Vec<String>,
-    /// A variable whose value is the text of a file, or of stdin (`-`); one line break at the end is
-    /// not part of it
-    #[arg(long, value_name = "NAME=FILE")]
-    var_file: Vec<String>,
+    #[command(flatten)]
+    vars: VarArgs,
     /// Make idempotent writes
     #[arg(long, help_heading = "What is allowed")]
     allow_writes: bool,
@@ -115,56 +112,45 @@ impl RunArgs {
             stage: self.stage,
         }
     }
-
-    /// The variables. What is wrong is told by its place: the text may be a secret.
-    fn vars(&self) -> Outcome<Vec<(String, String)>> {
-        let wrong = |option: &str, number: usize, how: &str| {
-            Failure::usage(format!("{option} number {} is not {how}", number + 1))
-        };
-        let mut vars = Vec::new();
-        for (number, text) in self.var.iter().enumerate() {
-            let pair = pair(text).ok_or_else(|| wrong("--var", number, "NAME=VALUE"))?;
-            vars.push((pair.0.to_owned(), pair.1.to_owned()));
-        }
-        for (number, text) in self.var_file.iter().enumerate() {
-            let pair = pair(text).ok_or_else(|| wrong("--var-file", number, "NAME=FILE"))?;
-            let value = secret::read(&PathBuf::from(pair.1))
-                .map_err(|failure| failure.with_code(crate::exit_code::ExitCode::Usage))?;
-            vars.push((pair.0.to_owned(), value));
-        }
-        Ok(vars)
-    }
-}
-
-fn pair(text: &str) -> Option<(&str, &str)> {
-    text.split_once('=').filter(|(name, _)| !name.is_empty())
 }
 
 /// Runs a file, or goes on with a run.
 pub(crate) fn run(args: &RunArgs, matches: &ArgMatches, output: Output) -> Outcome {
-    let vars = args.vars()?;
     let place = args.place.resolve(matches, output)?;
+    let mut paper = Paper::new(output);
     if let Some(id) = &args.resume {
         let id = run_id(id)?;
+        // Nothing else is given to a run that began.
+        let secrets = args.vars.read(|_| true)?;
         return match &place {
             Place::Server(server) => {
-                super::block_on(remote::resume(args, server, id, vars, output))
+                super::block_on(remote::resume(args, server, id, secrets, paper))
             }
-            Place::Folder(folder) => embedded::resume(args, folder, id, vars, output),
+            Place::Folder(folder) => embedded::resume(args, folder, id, secrets, paper),
         };
     }
-    let job = Job::read(args.skill.as_deref().unwrap_or_default(), &place, vars)?;
+    let is_here = match &place {
+        Place::Folder(_) => true,
+        Place::Server(_) => false,
+    };
+    let registry = match &place {
+        Place::Folder(folder) => folder.registry.clone(),
+        // Which others a server has, it says itself.
+        Place::Server(_) => Registry::default().with_built_in(),
+    };
+    let job = Job::read(
+        args.skill.as_deref().unwrap_or_default(),
+        registry,
+        &args.vars,
+    )?;
     if args.dry_run {
-        let tools = match &place {
-            Place::Server(_) => None,
-            Place::Folder(folder) => Some(&folder.registry),
-        };
-        return job.show(args.flags(), tools.map(|_| args.ignore_manifest), output);
+        let ignore_manifest = is_here.then_some(args.ignore_manifest);
+        return job.show(args.flags(), ignore_manifest, output);
     }
-    job.tell(output)?;
+    job.tell(&mut paper);
     match &place {
-        Place::Server(server) => super::block_on(remote::start(args, server, &job, output)),
-        Place::Folder(folder) => embedded::start(args, folder, job, output),
+        Place::Server(server) => super::block_on(remote::start(args, server, &job, paper)),
+        Place::Folder(folder) => embedded::start(args, folder, job, paper),
     }
 }
 
@@ -180,6 +166,8 @@ pub(super) fn refused(error: &RunError) -> Failure {
         RunError::BadTools(lines) => of_file(lines, "the tools are not those of the file").help(
             "define them in the tools file (--config FILE); --ignore-manifest runs with other inputs of tools",
         ),
+        RunError::BadSteps(lines) => of_file(lines, "steps of the file could not be made")
+            .help("nothing was called; `holdpoint skill check` and `holdpoint run --dry-run` look at the file without a run"),
         RunError::BadSkill(errors) => Failure::because("the skill file cannot be read", errors)
             .with_code(ExitCode::Usage),
         RunError::NotFound => {

@@ -48,7 +48,7 @@ pub(crate) struct RunPlaceArgs {
 
 /// A folder, and the tools that its runs have.
 pub(crate) struct Folder {
-    pub(super) data: PathBuf,
+    pub(crate) data: PathBuf,
     pub(super) registry: Registry,
     options: Options,
     /// What has to be said again to name the same place.
@@ -110,7 +110,7 @@ fn warn(path: &Path, tools: &ToolsFile, output: Output) {
 }
 
 /// A word for a shell, quoted where it needs it.
-pub(super) fn shell(word: &str) -> String {
+pub(crate) fn shell(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:=".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         return word.to_owned();

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use holdpoint_engine::run::event::Verdict;
-use holdpoint_engine::run::{Flags, PlannedStep, check_tools, plan};
+use holdpoint_engine::run::{Flags, PlannedStep, check_steps, check_tools, plan};
 use holdpoint_engine::skill::{Skill, Vars};
 use holdpoint_engine::time::{Clock as _, SystemClock};
 use holdpoint_engine::tool::{EffectClass, Registry};
 use serde_json::{Map, Value, json};
 
-use super::place::Place;
+use super::paper::Paper;
 use super::refused;
+use super::vars::VarArgs;
 use crate::commands::skill::file;
 use crate::escape;
 use crate::exit_code::ExitCode;
@@ -18,8 +19,8 @@ use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 
 /// A file that was read and found right, with its variables.
-pub(super) struct Job {
-    pub(super) skill: Skill,
+pub(in crate::commands) struct Job {
+    pub(in crate::commands) skill: Skill,
     pub(super) given: Vec<(String, String)>,
     vars: Vars,
     registry: Registry,
@@ -27,7 +28,11 @@ pub(super) struct Job {
 
 impl Job {
     /// Reads the whole file and refuses what can be refused now.
-    pub(super) fn read(name: &str, place: &Place, given: Vec<(String, String)>) -> Outcome<Self> {
+    pub(in crate::commands) fn read(
+        name: &str,
+        registry: Registry,
+        vars: &VarArgs,
+    ) -> Outcome<Self> {
         let file = file::read(name)?;
         if let Some(failure) = file::failure(std::slice::from_ref(&file)) {
             return Err(failure);
@@ -35,14 +40,12 @@ impl Job {
         let skill = file
             .read
             .map_err(|_| Failure::usage("the file has mistakes"))?;
+        let is_secret = |name: &str| skill.inputs.get(name).is_some_and(|input| input.secret);
+        let given = vars.read(is_secret)?;
         let vars = Vars::given(&skill, &given).map_err(|errors| {
             let lines = errors.into_iter().map(|error| error.message).collect();
             refused(&holdpoint_engine::run::RunError::BadInputs(lines))
         })?;
-        let registry = match place {
-            Place::Folder(folder) => folder.registry.clone(),
-            Place::Server(_) => Registry::default().with_built_in(),
-        };
         Ok(Self {
             skill,
             given,
@@ -62,16 +65,15 @@ impl Job {
     }
 
     /// Prints the census, and what of it is weaker than it should be.
-    pub(super) fn tell(&self, output: Output) -> Outcome<()> {
+    pub(super) fn tell(&self, paper: &mut Paper) {
         let steps = self.steps(Flags::default());
         let census = census(&steps);
-        if output.json {
-            output.note(&census);
+        if paper.output.json {
+            paper.output.note(&census);
         } else {
-            output.line(&census)?;
+            paper.line(&census);
         }
-        warn(&steps, output);
-        Ok(())
+        warn(&steps, paper.output);
     }
 
     /// Prints every call as far as it is known, and what would be withheld. `ignore_manifest` is none
@@ -86,6 +88,8 @@ impl Job {
             check_tools(&self.skill, &self.registry, ignore_manifest)
                 .map_err(|error| refused(&error))?;
         }
+        check_steps(&self.skill, &self.vars, &self.registry, SystemClock.now())
+            .map_err(|error| refused(&error))?;
         let steps = self.steps(flags);
         warn(&steps, output);
         if output.json {
@@ -128,6 +132,9 @@ fn fate(step: &PlannedStep) -> String {
         return "would fail".to_owned();
     }
     let verdict = match step.verdict.flag() {
+        Some(flag) if step.before_people => {
+            format!("withheld: with {flag} it would wait for people, as the tools file says")
+        }
         Some(flag) => format!("withheld: {flag} would allow it"),
         None if step.verdict == Verdict::Stage => "would wait for people".to_owned(),
         None if !step.verdict.calls() => {

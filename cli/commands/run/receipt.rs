@@ -2,29 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
+use super::paper::Paper;
 use crate::escape;
 use crate::exit_code::ExitCode;
-use crate::output::{Output, field};
+use crate::output::field;
 
 /// What a receipt says of steps that are not over.
 const GOES_ON: [&str; 3] = ["pending", "running", "waiting"];
 
 /// Prints a receipt while it grows.
 pub(super) struct Printer {
-    output: Output,
-    shown: BTreeSet<String>,
+    paper: Paper,
+    /// The tries of steps that were printed: a step that is made once more is printed once more.
+    shown: BTreeSet<(String, u64)>,
     bar: Option<ProgressBar>,
 }
 
 impl Printer {
-    pub(super) fn new(output: Output) -> Self {
-        let bar = output.can_animate().then(|| {
+    pub(super) fn new(paper: Paper) -> Self {
+        let bar = paper.output.can_animate().then(|| {
             let bar = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
                 bar.set_style(style);
@@ -33,17 +34,17 @@ impl Printer {
             bar
         });
         Self {
-            output,
+            paper,
             shown: BTreeSet::new(),
             bar,
         }
     }
 
     /// Prints the steps that have ended since.
-    pub(super) fn update(&mut self, receipt: &Value) -> io::Result<()> {
+    pub(super) fn update(&mut self, receipt: &Value) {
         let is_over = |step: &&Value| !GOES_ON.contains(&outcome(step));
         for step in steps(receipt).iter().take_while(is_over) {
-            self.show(step)?;
+            self.show(step);
         }
         if let Some(bar) = &self.bar {
             let under_way = steps(receipt)
@@ -51,31 +52,32 @@ impl Printer {
                 .find(|step| ["running", "waiting"].contains(&outcome(step)));
             bar.set_message(under_way.map_or_else(String::new, headline));
         }
-        Ok(())
     }
 
     /// Prints what is left and the totals; or all of it as JSON.
-    pub(super) fn finish(mut self, receipt: &Value) -> io::Result<()> {
+    pub(super) fn finish(mut self, receipt: &Value) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
-        if self.output.json {
-            return self.output.value(receipt);
+        if self.paper.output.json {
+            return self.paper.value(receipt);
         }
         for step in steps(receipt) {
-            self.show(step)?;
+            self.show(step);
         }
-        self.output.line(&totals(receipt))
+        self.paper.line(&totals(receipt));
     }
 
-    fn show(&mut self, step: &Value) -> io::Result<()> {
-        if self.output.json || !self.shown.insert(field(step, "/path")) {
-            return Ok(());
+    fn show(&mut self, step: &Value) {
+        let tried = step.get("tried").and_then(Value::as_u64).unwrap_or(0);
+        if self.paper.output.json || !self.shown.insert((field(step, "/path"), tried)) {
+            return;
         }
         let text = of_step(step);
-        match &self.bar {
-            Some(bar) => bar.suspend(|| self.output.line(text.trim_end())),
-            None => self.output.line(text.trim_end()),
+        let (bar, paper) = (&self.bar, &mut self.paper);
+        match bar {
+            Some(bar) => bar.suspend(|| paper.line(text.trim_end())),
+            None => paper.line(text.trim_end()),
         }
     }
 }

@@ -9,12 +9,13 @@ use serde_json::{Map, Value, json};
 
 use super::RunArgs;
 use super::embedded::interrupted;
+use super::paper::Paper;
 use super::plan::Job;
 use super::receipt::{Printer, exit_code};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, field};
+use crate::output::field;
 
 /// The longest that one request asks the server to wait.
 const POLL_MAX: Duration = Duration::from_secs(30);
@@ -23,7 +24,7 @@ const POLL_MAX: Duration = Duration::from_secs(30);
 const POLL_MIN: Duration = Duration::from_millis(100);
 
 /// Starts a run, and follows it.
-pub(super) async fn start(args: &RunArgs, client: &Client, job: &Job, output: Output) -> Outcome {
+pub(super) async fn start(args: &RunArgs, client: &Client, job: &Job, paper: Paper) -> Outcome {
     let body = json!({
         "skill": job.skill.text(),
         "inputs": inputs(job)?,
@@ -38,8 +39,9 @@ pub(super) async fn start(args: &RunArgs, client: &Client, job: &Job, output: Ou
         .map_err(|error| Failure::because("cannot make a key", &error))?;
     let key = format!("cli-{:032x}", u128::from_be_bytes(key));
     let run = client.start_run(&body, &key).await.map_err(of_request)?;
-    output.note(&escape::text(&format!("{} started", field(&run, "/id"))));
-    follow(args, client, run, output).await
+    let started = format!("{} started", field(&run, "/id"));
+    paper.output.note(&escape::text(&started));
+    follow(args, client, run, paper).await
 }
 
 /// Goes on with a run. One that has passed is only shown.
@@ -48,12 +50,12 @@ pub(super) async fn resume(
     client: &Client,
     id: RunId,
     secrets: Vec<(String, String)>,
-    output: Output,
+    paper: Paper,
 ) -> Outcome {
     let id = id.to_string();
     let run = client.run(&id).await?;
     if run.get("status").and_then(Value::as_str) == Some("passed") {
-        return follow(args, client, run, output).await;
+        return follow(args, client, run, paper).await;
     }
     let secrets: Map<String, Value> = secrets
         .into_iter()
@@ -73,11 +75,11 @@ pub(super) async fn resume(
     }
     let how = Value::Object(how);
     let run = client.resume_run(&id, &how).await.map_err(of_request)?;
-    follow(args, client, run, output).await
+    follow(args, client, run, paper).await
 }
 
 /// The variables that were given, each of the type that the file says.
-fn inputs(job: &Job) -> Outcome<Map<String, Value>> {
+pub(in crate::commands) fn inputs(job: &Job) -> Outcome<Map<String, Value>> {
     let mut inputs = Map::new();
     for (name, text) in &job.given {
         let value = match job.skill.inputs.get(name) {
@@ -94,7 +96,7 @@ fn inputs(job: &Job) -> Outcome<Map<String, Value>> {
 }
 
 /// What is wrong with the body is wrong with the command line or the file.
-fn of_request(error: Error) -> Failure {
+pub(in crate::commands) fn of_request(error: Error) -> Failure {
     let status = error.problem().map(|problem| problem.status);
     let failure = Failure::from(error);
     match status {
@@ -108,12 +110,13 @@ pub(crate) fn receipt_of(mut run: Value) -> Value {
     run.get_mut("receipt").map_or(Value::Null, Value::take)
 }
 
-async fn follow(args: &RunArgs, client: &Client, run: Value, output: Output) -> Outcome {
+async fn follow(args: &RunArgs, client: &Client, run: Value, paper: Paper) -> Outcome {
+    let output = paper.output;
     let id = field(&run, "/id");
     let place = escape::text(&format!("{}/runs/{id}", client.server()));
-    let printer = Printer::new(output);
+    let printer = Printer::new(paper);
     if args.detach {
-        printer.finish(&receipt_of(run))?;
+        printer.finish(&receipt_of(run));
         output.note(&format!("it goes on by itself: {place}"));
         return Ok(ExitCode::Pending);
     }
@@ -155,7 +158,7 @@ async fn watch(
     let id = field(&run, "/id");
     let began = Instant::now();
     while ["running", "waiting"].contains(&field(&run, "/status").as_str()) {
-        printer.update(run.get("receipt").unwrap_or(&Value::Null))?;
+        printer.update(run.get("receipt").unwrap_or(&Value::Null));
         let left = at_most.map_or(POLL_MAX, |at_most| at_most.saturating_sub(began.elapsed()));
         if left.is_zero() {
             break;
@@ -168,6 +171,6 @@ async fn watch(
         }
     }
     let (code, status) = (exit_code(&run), field(&run, "/status"));
-    printer.finish(&receipt_of(run))?;
+    printer.finish(&receipt_of(run));
     Ok((code, status))
 }

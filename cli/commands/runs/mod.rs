@@ -93,8 +93,13 @@ pub(crate) async fn run(command: RunsCommand, matches: &ArgMatches, output: Outp
         RunsCommand::Cancel(args) => {
             let id = run_id(&args.id)?;
             let place = args.place.resolve(matches, output)?;
-            let receipt = on::cancel(&place, id, args.reason, output).await?;
-            print(&receipt, output)
+            let off = on::cancel(&place, id, args.reason, output).await?;
+            let code = print(&off.receipt, output)?;
+            let Some(why) = off.goes_on else {
+                return Ok(code);
+            };
+            output.note(&escape::text(&why));
+            Ok(ExitCode::Pending)
         }
         RunsCommand::Signal(args) => signal(&args, matches, output).await,
     }

@@ -1,8 +1,9 @@
 //! `holdpoint skill check`: reads skill files and says what they do.
 
 use clap::Args;
+use holdpoint_engine::run::wrong_calls;
 use holdpoint_engine::skill::{Skill, SkillError, SkillWarning};
-use holdpoint_engine::tool::Annotations;
+use holdpoint_engine::tool::{Annotations, Registry};
 use miette::Severity;
 use serde_json::{Map, Value, json};
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Outcome {
     let files = args
         .files
         .iter()
-        .map(|name| file::read(name))
+        .map(|name| file::read(name).map(with_calls))
         .collect::<Outcome<Vec<SkillFile>>>()?;
     if output.json {
         output.value(&json!({ "files": files.iter().map(to_json).collect::<Vec<_>>() }))?;
@@ -58,6 +59,17 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Outcome {
             .help("change what they say, or leave --strict out"));
     }
     Ok(ExitCode::Ok)
+}
+
+/// The file, wrong where its calls are: those of the tools that every run has are known here.
+fn with_calls(mut file: SkillFile) -> SkillFile {
+    if let Ok(skill) = &file.read {
+        let wrong = wrong_calls(skill, &Registry::default().with_built_in());
+        if !wrong.is_empty() {
+            file.read = Err(wrong);
+        }
+    }
+    file
 }
 
 fn warnings(skill: &Skill) -> Vec<SkillWarning> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::VarError;
 use super::template::{Part, parts};
-use super::vars::error;
+use super::vars::{error, how_to_give};
 use crate::canon::{CanonicalJson, pointer_push};
 use crate::hiding::Hiding;
 use crate::tool::{percent, unreserved};
@@ -137,7 +137,10 @@ impl Secrets {
             self.values.get(name).ok_or_else(|| {
                 error(
                     name,
-                    &format!("is a secret without a value; give it again with --var {name}=…"),
+                    &format!(
+                        "is a secret without a value; give it again with {}",
+                        how_to_give(name, true)
+                    ),
                 )
             })
         };

@@ -110,3 +110,62 @@ fn the_name_of_a_skill_does_not_lead_out_of_its_folder() {
     }
     assert_eq!(web.connections(), 0);
 }
+
+#[test]
+fn a_file_with_a_step_that_could_not_be_made_is_refused_before_an_earlier_write() {
+    let (place, web) = (Place::new(), Web::open());
+    let skill = release(&web, &web)
+        .replace("\"body\"", "\"bdy\"")
+        .replace("/version", "/{{nobody}}");
+    place.write("SKILL.md", &skill);
+    for more in ["--dry-run", "--yes", "--allow-writes"] {
+        let run = place.run(&["run", "SKILL.md", more]).code(2);
+        for words in ["{{nobody}} is not bound", "'bdy' was unexpected", "step 2"] {
+            assert!(run.err.contains(words), "{more}, {words}: {}", run.err);
+        }
+    }
+    let checked = place.run(&["skill", "check", "SKILL.md"]).code(2);
+    assert!(checked.err.contains("SKILL.md:16:11"), "{}", checked.err);
+    assert!(checked.err.contains("'bdy' was unexpected"));
+    assert_eq!(web.connections(), 0);
+}
+
+#[test]
+fn a_plain_variable_may_be_long_or_empty_and_a_missing_secret_is_asked_for_as_a_file() {
+    let (place, web) = (Place::new(), Web::open());
+    let front = FRONT.replace(
+        "description",
+        "inputs: {\"text\": {\"required\": true}, \"token\": {\"secret\": true, \"required\": true}}\ndescription",
+    );
+    let url = &web.address;
+    let step = format!(
+        "\n### Step 1 — Send\n- intent: Say it\n- action: http.post {{\"url\": \"{url}/x\", \"body\": {{\"t\": \"{{{{text}}}}\", \"s\": \"{{{{token}}}}\"}}}}\n"
+    );
+    place.write("SKILL.md", &format!("{front}{step}"));
+    place.write("token", "s3cret\n");
+    place.write("long", &format!("{}\n", "x".repeat(10_000)));
+    place.write("empty", "");
+    let run = |text: &str, token: &str| {
+        let (text, token) = (format!("text={text}"), format!("token={token}"));
+        let args = ["--allow-writes", "--var-file", &text, "--var-file", &token];
+        place.run(&[&["run", "SKILL.md"], &args[..]].concat())
+    };
+    run("long", "token").code(0);
+    run("empty", "token").code(0);
+    let sent = web.calls();
+    assert_eq!(sent[0].body["t"].as_str().map(str::len), Some(10_000));
+    assert_eq!(sent[1].body["t"], "");
+    for (text, token, words) in [
+        ("missing", "token", "the variable \"text\" from missing"),
+        ("long", "empty", "put the secret into it"),
+        ("long", "long", "does not hold a secret"),
+    ] {
+        let refused = run(text, token).code(2);
+        assert!(refused.err.contains(words), "{words}: {}", refused.err);
+    }
+    let missing = place.run(&["run", "SKILL.md"]).code(2);
+    for words in ["--var text=", "--var-file token=FILE"] {
+        assert!(missing.err.contains(words), "{words}: {}", missing.err);
+    }
+    assert_eq!(web.calls().len(), 2);
+}

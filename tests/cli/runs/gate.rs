@@ -216,7 +216,12 @@ fn a_secret_is_sent_and_is_in_no_text_and_in_no_file() {
     for (told, asked) in [(held, true), (sent, false)] {
         let go_on = ["run", "--resume", id(&told), "--allow-writes"];
         let run = place.run(&go_on).code(1);
-        assert_eq!(run.out.contains("--var token="), asked, "{}", run.out);
+        assert_eq!(
+            run.out.contains("--var-file token=FILE"),
+            asked,
+            "{}",
+            run.out
+        );
     }
     assert_eq!(web.calls().len(), 2);
     assert_nowhere(&place, "holdpoint-runs", SECRET);

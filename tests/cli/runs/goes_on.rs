@@ -98,6 +98,30 @@ fn ctrl_c_lets_the_call_on_its_way_end_and_says_how_to_go_on() {
 }
 
 #[test]
+fn a_run_whose_output_nobody_reads_goes_on_and_ends_with_its_own_code() {
+    let (place, web) = (Place::new(), Web::open());
+    place.write("SKILL.md", &release(&web, &web));
+    let outputs: [fn() -> Stdio; 2] = [Stdio::piped, || {
+        let full = std::fs::File::create("/dev/full");
+        full.expect("a device that is always full").into()
+    }];
+    for (count, output) in (0..).zip(outputs) {
+        for (args, code, made) in [
+            (&["run", "SKILL.md"][..], 1, 0),
+            (&["run", "SKILL.md", "--json", "--allow-writes"], 0, 1),
+        ] {
+            let mut command = place.command(args);
+            command.stdout(output()).stderr(Stdio::piped());
+            let mut child = command.spawn().expect("the program starts");
+            drop(child.stdout.take());
+            let run = end(child).code(code);
+            assert_eq!(run.err.contains("cannot be written"), count == 1, "{run:?}");
+            assert_eq!(web.calls().len(), count + made, "{args:?}");
+        }
+    }
+}
+
+#[test]
 fn a_write_whose_answer_was_lost_in_a_crash_is_never_sent_again_without_a_person() {
     let (place, web) = (Place::new(), Web::open());
     place.write("SKILL.md", &release(&web, &web));
@@ -125,6 +149,13 @@ fn a_write_whose_answer_was_lost_in_a_crash_is_never_sent_again_without_a_person
     }
     assert!(web.calls().len() <= 1);
     assert_eq!(web.requests(), 2, "it was not sent again");
+
+    // Nothing can be taken back here: whoever calls the run off learns that, and what to do.
+    let off = place.run(&["runs", "cancel", args[2]]).code(5);
+    for part in ["act_", "is in doubt and must be settled first", "--data"] {
+        assert!(off.err.contains(part), "{part}: {}", off.err);
+    }
+    assert!(off.out.contains("[waiting]"), "{}", off.out);
 }
 
 #[test]

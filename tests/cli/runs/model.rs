@@ -24,16 +24,23 @@ fn model(content: &str) -> Web {
 }
 
 fn run(place: &Place, model: &Web, level: &str, code: i32) -> crate::support::Run {
+    run_with(
+        place,
+        model,
+        &["--json", &format!("--max-level={level}")],
+        code,
+    )
+}
+
+fn run_with(place: &Place, model: &Web, more: &[&str], code: i32) -> crate::support::Run {
     let url = format!("{}/v1/chat/completions", model.address);
     let env = [
         ("HOLDPOINT_MODEL_URL", url.as_str()),
         ("HOLDPOINT_MODEL_KEY", KEY),
         ("HOLDPOINT_MODEL_NAME", "some-model"),
     ];
-    let level = format!("--max-level={level}");
-    place
-        .run_with(&["run", "SKILL.md", "--json", &level], &env)
-        .code(code)
+    let args = [&["run", "SKILL.md"], more].concat();
+    place.run_with(&args, &env).code(code)
 }
 
 #[test]
@@ -66,6 +73,27 @@ fn at_level_1_a_new_assertion_is_written_into_the_file_and_its_changelog() {
     assert_eq!(calls[0].token, format!("Bearer {KEY}"));
     let asked = calls[0].body.to_string();
     assert!(asked.contains("some-model") && !asked.contains(KEY));
+}
+
+#[test]
+fn a_step_that_is_made_once_more_at_level_2_is_printed_once_more_with_its_note() {
+    let (place, registry) = (Place::new(), Web::open());
+    let text = skill(&registry).replace("/version", "/done/x");
+    place.write("SKILL.md", &text.replace("\"0.9\"", "\"1.2.3\""));
+    let args = json!({ "url": format!("{}/version", registry.address) });
+    let model = model(&json!({ "args": args, "reason": "it moved" }).to_string());
+    let run = run_with(&place, &model, &["--max-level=2"], 0);
+    let mut rest = run.out.as_str();
+    for part in [
+        "✗ Step 1 — Read the version [failed]",
+        "✓ Step 1 — Read the version [passed]",
+        "healed at level 2: it moved",
+        "1 passed, 0 failed",
+    ] {
+        let at = rest.find(part);
+        let at = at.unwrap_or_else(|| panic!("{part}: {}", run.out));
+        rest = &rest[at..];
+    }
 }
 
 #[test]

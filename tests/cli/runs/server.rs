@@ -146,10 +146,77 @@ fn a_run_that_nobody_waits_for_says_where_it_is_and_is_called_off_over_the_api()
         .run(&["run", "SKILL.md", "--stage", "--wait=1s"])
         .code(5);
     assert!(late.out.contains("[waiting]"), "{}", late.out);
-    house.run(&["runs", "cancel", id(&told), "--reason", "not today"]);
+    let off = house.run(&["runs", "cancel", id(&told), "--reason", "not today"]);
+    assert!(off.code(1).out.contains("[cancelled]"));
     let show = ["runs", "show", id(&told), "--json"];
     wait_until("it is over", || {
         receipt(&house.run(&show))["status"] == "cancelled"
     });
     assert!(web.calls().is_empty());
+}
+
+#[test]
+fn a_schedule_takes_its_file_and_its_variables_as_a_run_does() {
+    let web = Web::open();
+    let house = House::open(&json!({}), &removal(&web));
+    let front = FRONT.replace(
+        "description",
+        "inputs: {\"version\": {\"required\": true}}\ndescription",
+    );
+    let text = removal(&web).replace(FRONT, &front);
+    let text = text.replace("/old", "/{{version}}");
+    house.place.write("SKILL.md", &text);
+    house.place.write(
+        "bad.md",
+        &text
+            .replace("- intent", "- intnt")
+            .replace("status == 200", "status = 200"),
+    );
+    let add = |file: &str, cron: &str, var: &str| {
+        house.run(&[
+            "schedules",
+            "add",
+            file,
+            "--name",
+            "yearly",
+            "--cron",
+            cron,
+            "--var",
+            var,
+            "--json",
+        ])
+    };
+    let made = add("SKILL.md", "0 0 1 1 *", "version=1.10").code(0).json();
+    let id = made["id"].as_str().expect("an id");
+    let run = house
+        .run(&["schedules", "run", id, "--json"])
+        .code(0)
+        .json();
+    let show = ["runs", "show", run["id"].as_str().expect("an id"), "--json"];
+    wait_until("it is over", || {
+        receipt(&house.run(&show))["status"] == "failed"
+    });
+    let withheld = receipt(&house.run(&show))["steps"][0]["withheld"].clone();
+    assert_eq!(withheld["args"]["url"], format!("{}/1.10", web.address));
+    for (file, cron, var, words) in [
+        (
+            "bad.md",
+            "0 0 1 1 *",
+            "version=1.10",
+            &["bad.md:8:3", "bad.md:10:11"][..],
+        ),
+        ("missing.md", "0 0 1 1 *", "version=1.10", &["missing.md"]),
+        ("SKILL.md", "0 0 30 2 *", "version=1.10", &["never due"]),
+        (
+            "SKILL.md",
+            "0 0 1 1 *",
+            "versoin=1.10",
+            &["is not one of this skill", "is required"],
+        ),
+    ] {
+        let refused = add(file, cron, var).code(2);
+        for words in words {
+            assert!(refused.err.contains(words), "{words}: {}", refused.err);
+        }
+    }
 }

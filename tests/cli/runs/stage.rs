@@ -28,6 +28,7 @@ impl Staged {
         place.add_person(AUDITOR, "auditor");
         let told = receipt(&place.run(&["run", "SKILL.md", "--stage", "--json"]).code(5));
         assert_eq!(told["steps"][0]["outcome"], "waiting");
+        assert_eq!(told["steps"][0]["approval"], "waiting");
         assert!(web.calls().is_empty());
         Self {
             place,
@@ -99,6 +100,11 @@ fn a_staged_run_goes_on_by_itself_where_people_approve() {
     staged.decide(approve);
     let told = staged.ended(0);
     assert_eq!((&told["passed"], web.calls().len()), (&json!(true), 1));
+    let step = &told["steps"][0];
+    assert_eq!(
+        (&step["number"], &step["approval"]),
+        (&json!(1), &json!("approved"))
+    );
 }
 
 #[test]
@@ -116,6 +122,7 @@ fn a_rejected_run_ends_with_3_and_the_reason() {
         reject.map(str::to_owned).into()
     });
     let told = staged.ended(3);
+    assert_eq!(told["steps"][0]["approval"], "rejected");
     let message = told["message"].as_str().expect("why");
     assert!(message.contains("keep it"), "{message}");
     assert!(web.calls().is_empty());
