@@ -1,6 +1,7 @@
 //! Runs in a real browser: people let a staged step go, and the run goes on by itself.
 
-use holdpoint_engine::run::{Run, RunStatus};
+use holdpoint_engine::engine::NewSchedule;
+use holdpoint_engine::run::{Flags, Inputs, NewOrigin, Run, RunStatus};
 
 use crate::browser::{Browser, DESKTOP};
 use crate::house::House;
@@ -103,7 +104,7 @@ async fn a_rejected_run_shows_the_reason_and_a_withheld_one_is_resumed_by_its_ow
         .goto(&format!("{}/runs/{withheld}", house.url))
         .await;
     browser
-        .wait_for_text("--yes would allow exactly this call")
+        .wait_for_text("“Allow destructive steps as well” would allow exactly this call")
         .await;
     browser.click("#flag-stage").await;
     browser.click("#resume button[type=submit]").await;
@@ -118,6 +119,37 @@ async fn a_rejected_run_shows_the_reason_and_a_withheld_one_is_resumed_by_its_ow
     house.close();
 }
 
+/// Schedules of Rita's: one that has started a run, and one that is paused.
+async fn schedules(house: &House) {
+    let identity = house.engine.identity();
+    let rita = identity.person_by_email("rita@example.com").expect("Rita");
+    let rita = identity.principal(&rita.id).expect("enabled");
+    let mut made = Vec::new();
+    for name in ["nightly refunds", "weekly look at all the prices"] {
+        let new = NewSchedule {
+            name: name.to_owned(),
+            what: NewOrigin::Skill {
+                text: skill("8815"),
+                inputs: Inputs::Values(Vec::new()),
+                ignore_manifest: false,
+            },
+            flags: Flags::default(),
+            cron: "30 2 1 1 *".to_owned(),
+            zone: "Europe/Berlin".to_owned(),
+            overlap: false,
+        };
+        let schedule = house.engine.create_schedule(&rita, new).await;
+        made.push(schedule.expect("it is made").schedule.id);
+    }
+    let run = house.engine.run_schedule(&rita, made[0]).await;
+    let run = run.expect("it starts").id;
+    house.run_until(run, RunStatus::Failed).await;
+    let paused = house
+        .engine
+        .pause_schedule(&rita, made[1], "the shop moves");
+    paused.await.expect("it is paused");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pages_of_runs_are_accessible_and_fit_in_light_and_dark_on_desktop_and_phone() {
     let house = House::open("0s").await;
@@ -129,6 +161,7 @@ async fn the_pages_of_runs_are_accessible_and_fit_in_light_and_dark_on_desktop_a
     let wrong_price = skill("8814").replace("== 4800", "== 1");
     let failed = house.run(&wrong_price, true).await;
     house.run_until(failed, RunStatus::Failed).await;
+    schedules(&house).await;
     let browser = Browser::open(DESKTOP).await;
     let mut wrong = Vec::new();
     for look in LOOKS {

@@ -82,6 +82,8 @@ impl Browser {
             .await
             .expect("a body");
         let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+        let marked_up = attributes_with_markup(&text);
+        assert!(marked_up.is_empty(), "{path}: {marked_up:?}");
         Page {
             status,
             location,
@@ -101,6 +103,27 @@ impl Browser {
         ]);
         self.send("POST", "/sign-in", &form).await
     }
+}
+
+/// The starts of tags in which an attribute holds a tag: it would be read out, and end the attribute early.
+fn attributes_with_markup(page: &str) -> Vec<&str> {
+    let tags = page.match_indices('<').filter_map(|(at, _)| {
+        let tag = &page[at..];
+        // Up to the end of the tag: a `>` outside of quotes.
+        let mut is_quoted = false;
+        let end = tag.char_indices().skip(1).find(|(_, c)| match c {
+            '"' => {
+                is_quoted = !is_quoted;
+                false
+            }
+            '<' => true,
+            '>' => !is_quoted,
+            _ => false,
+        });
+        let (end, stop) = end?;
+        (stop == '<' && tag[..end].contains("=\"")).then(|| &tag[..end])
+    });
+    tags.collect()
 }
 
 pub(super) struct House {

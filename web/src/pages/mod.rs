@@ -68,6 +68,7 @@ pub fn router() -> Router<AppState> {
         .route("/schedules/{id}/run", post(runs::run_schedule))
         .route("/schedules/{id}/pause", post(runs::pause_schedule))
         .route("/schedules/{id}/resume", post(runs::resume_schedule))
+        .route("/schedules/{id}/delete", post(runs::delete_schedule))
         .route("/history", get(history::get))
         .route("/history/events", get(events::get))
         .route("/history/export.csv", get(export::csv))

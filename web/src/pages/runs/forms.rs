@@ -108,6 +108,7 @@ fn conclude(
         | RunError::Forbidden(_)
         | RunError::BadSkill(_)
         | RunError::BadTools(_)
+        | RunError::BadSteps(_)
         | RunError::KeyReused { .. }
         | RunError::NoRoom(_)
         | RunError::Unavailable(_) => return Err(error.into()),

@@ -9,6 +9,8 @@ use holdpoint_engine::run::{RunId, RunStatus, RunSummary};
 use holdpoint_engine::time::Timestamp;
 use serde::Deserialize;
 
+use super::schedules::ScheduleLink;
+use super::standing::in_form_words;
 use super::step::{Bar, bar_of};
 use crate::api::in_log;
 use crate::display::Shown;
@@ -40,7 +42,7 @@ struct RunRow {
     kind: &'static str,
     status: StatusView,
     caller: Shown,
-    schedule: Option<Shown>,
+    schedule: Option<ScheduleLink>,
     created: When,
     message: Option<Shown>,
     bar: Bar,
@@ -48,7 +50,12 @@ struct RunRow {
 }
 
 impl RunRow {
-    fn new(run: &RunSummary, is_carried_on: bool, now: Timestamp) -> Self {
+    fn new(
+        run: &RunSummary,
+        is_carried_on: bool,
+        schedule: Option<ScheduleLink>,
+        now: Timestamp,
+    ) -> Self {
         let whole = run.planned.unwrap_or(run.made).max(run.made);
         Self {
             id: run.id.to_string(),
@@ -60,9 +67,12 @@ impl RunRow {
             },
             status: run_status(run.status, is_carried_on),
             caller: Shown::line(&run.caller_name),
-            schedule: run.schedule.as_deref().map(Shown::line),
+            schedule,
             created: When::new(run.created_at, now),
-            message: run.message.as_deref().map(Shown::line),
+            message: run
+                .message
+                .as_deref()
+                .map(|text| Shown::line(&in_form_words(text))),
             bar: bar_of(run.passed, whole),
             far: match (run.passed, run.planned) {
                 (passed, Some(1)) => format!("{passed} of 1 step passed"),
@@ -87,6 +97,7 @@ struct RunsPage {
     statuses: Vec<StatusOption>,
     name: String,
     schedule: String,
+    only: Option<ScheduleLink>,
     is_filtered: bool,
     rows: Vec<RunRow>,
     is_later: bool,
@@ -131,13 +142,18 @@ pub(in crate::pages) async fn get(
             ("cursor", cursor),
         ])
     };
+    let link_of = |id: &str| ScheduleLink::new(id, &visit.state.engine, person);
     let template = RunsPage {
+        only: some(&asked.schedule).map(|id| link_of(&id)),
         shell: visit.shell("Runs").section("runs"),
         statuses: options,
         is_filtered: !link("").is_empty(),
         rows: found
             .iter()
-            .map(|(run, is_carried_on)| RunRow::new(run, *is_carried_on, now))
+            .map(|(run, is_carried_on)| {
+                let schedule = run.schedule.as_deref().map(link_of);
+                RunRow::new(run, *is_carried_on, schedule, now)
+            })
             .collect(),
         is_later: before.is_some(),
         first_query: link(""),

@@ -3,6 +3,8 @@
 mod forms;
 mod list;
 mod schedules;
+#[cfg(test)]
+mod schedules_tests;
 mod standing;
 mod step;
 #[cfg(test)]
@@ -22,8 +24,10 @@ use crate::wire;
 
 pub(super) use forms::{cancel, resume};
 pub(super) use list::get as list;
+use schedules::ScheduleLink;
 pub(super) use schedules::{
-    get as schedules, pause as pause_schedule, resume as resume_schedule, run as run_schedule,
+    delete as delete_schedule, get as schedules, pause as pause_schedule,
+    resume as resume_schedule, run as run_schedule,
 };
 use standing::Standing;
 use view::{FormState, RunPage, Source};
@@ -44,6 +48,7 @@ impl From<RunError> for PageError {
             | RunError::BadSkill(_)
             | RunError::BadInputs(_)
             | RunError::BadTools(_)
+            | RunError::BadSteps(_)
             | RunError::Invalid(_)
             | RunError::KeyReused { .. }
             | RunError::Overloaded => Self::BadRequest(error.to_string()),
@@ -91,6 +96,11 @@ fn show(visit: &Visit, run: &Run, form: FormState) -> Result<Response, PageError
         history: &history,
         names: &names,
         standing: Standing::new(run, person, is_carried_on, engine.secrets_needed(run)),
+        schedule: run
+            .start
+            .schedule
+            .as_deref()
+            .map(|id| ScheduleLink::new(id, engine, person)),
         receipt: engine.receipt(run),
         now: visit.now(),
     };

@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
-use holdpoint_engine::engine::Upcoming;
-use holdpoint_engine::identity::Role;
+use holdpoint_engine::engine::{Engine, Upcoming};
+use holdpoint_engine::identity::{Principal, Role};
 use holdpoint_engine::run::RunError;
 use holdpoint_engine::schedule::ScheduleId;
 use holdpoint_engine::time::Timestamp;
@@ -15,7 +15,7 @@ use crate::display::Shown;
 use crate::pages::error::PageError;
 use crate::pages::form::Sent;
 use crate::pages::shell::{Shell, Visit, page};
-use crate::pages::view::When;
+use crate::pages::view::{StatusView, When, run_status};
 
 /// A form about one schedule.
 #[derive(Debug, Default, Deserialize)]
@@ -25,15 +25,54 @@ pub(in crate::pages) struct ScheduleForm {
     reason: String,
 }
 
+/// A schedule by its name, and where it is shown.
+pub(super) struct ScheduleLink {
+    pub(super) id: String,
+    pub(super) name: Shown,
+    /// Whether it is still there, for whoever looks.
+    pub(super) is_there: bool,
+}
+
+impl ScheduleLink {
+    pub(super) fn new(id: &str, engine: &Engine, person: &Principal) -> Self {
+        let found = id.parse().ok().map(|id| engine.schedule(person, id));
+        let name = match found {
+            Some(Ok(found)) => Some(Shown::line(&found.schedule.plan.name)),
+            Some(Err(_)) | None => None,
+        };
+        Self {
+            id: id.to_owned(),
+            is_there: name.is_some(),
+            name: name.unwrap_or_else(|| Shown::line("(deleted)")),
+        }
+    }
+}
+
+/// A moment at which a schedule is due.
+struct Due {
+    /// As clocks in its zone show it; none where that is UTC.
+    there: Option<String>,
+    at: When,
+}
+
+/// The run that a schedule started last.
+struct LastRun {
+    id: String,
+    status: StatusView,
+    began: When,
+}
+
 struct ScheduleRow {
     id: String,
     name: Shown,
+    /// The same as bare text, for attributes.
+    plain_name: String,
     words: Shown,
     caller: Shown,
     allowed: &'static str,
-    next: Vec<When>,
+    next: Vec<Due>,
     paused: Option<Shown>,
-    last_run: Option<String>,
+    last_run: Option<LastRun>,
     last_skipped: Option<Shown>,
     may_change: bool,
 }
@@ -55,6 +94,7 @@ impl ScheduleRow {
             plan.caller.id == person.id || plan.caller.owner.as_deref() == Some(person.id.as_str());
         Ok(Self {
             id: schedule.id.to_string(),
+            plain_name: Shown::line(&plan.name).plain(),
             name: Shown::line(&plan.name),
             words: Shown::line(&format!("{} ({})", upcoming.words, plan.cron)),
             caller: Shown::line(&plan.caller.name),
@@ -65,9 +105,25 @@ impl ScheduleRow {
                 (false, false, true) => "writes are put before people",
                 (false, false, false) => "only reads are made",
             },
-            next: upcoming.next.iter().map(|at| When::new(*at, now)).collect(),
+            next: upcoming
+                .next
+                .iter()
+                .zip(&upcoming.next_there)
+                .map(|(at, there)| Due {
+                    there: (plan.zone != "UTC").then(|| there.clone()),
+                    at: When::new(*at, now),
+                })
+                .collect(),
             paused: schedule.paused.as_deref().map(Shown::line),
-            last_run: schedule.last_run.map(|run| run.to_string()),
+            last_run: schedule.last_run.and_then(|id| {
+                let engine = &visit.state.engine;
+                let run = engine.run_summary(person, id).ok()?;
+                Some(LastRun {
+                    id: id.to_string(),
+                    status: run_status(run.status, engine.is_run_carried_on(id)),
+                    began: When::new(run.created_at, now),
+                })
+            }),
             last_skipped: schedule.last_skipped.as_deref().map(Shown::line),
             may_change: is_own || person.has(Role::Operator) || person.has(Role::Admin),
         })
@@ -135,6 +191,18 @@ pub(in crate::pages) async fn resume(
     conclude(&visit, resumed.map(|_| ()))
 }
 
+/// `POST /schedules/{id}/delete`.
+pub(in crate::pages) async fn delete(
+    visit: Visit,
+    Path(id): Path<String>,
+    Sent(form): Sent<ScheduleForm>,
+) -> Result<Response, PageError> {
+    let id = checked(&visit, &id, &form)?;
+    let person = visit.person()?;
+    let deleted = visit.state.engine.delete_schedule(person, id, &form.reason);
+    conclude(&visit, deleted.await)
+}
+
 fn checked(visit: &Visit, id: &str, form: &ScheduleForm) -> Result<ScheduleId, PageError> {
     visit.check_token(&form.token)?;
     id.parse().map_err(|_| PageError::NotFound)
@@ -154,6 +222,7 @@ fn refused(visit: &Visit, error: RunError) -> Result<Response, PageError> {
         | RunError::BadSkill(_)
         | RunError::BadInputs(_)
         | RunError::BadTools(_)
+        | RunError::BadSteps(_)
         | RunError::Overloaded => show(visit, Some(error.to_string())),
         RunError::NotFound
         | RunError::Forbidden(_)

@@ -1,11 +1,35 @@
 //! What somebody may do with a run.
 
+use std::borrow::Cow;
+
 use holdpoint_engine::identity::{Principal, Role};
 use holdpoint_engine::run::authority::Authority;
 use holdpoint_engine::run::{Flags, Run, RunStatus};
 use holdpoint_engine::tool::EffectClass;
 
 use crate::display::Shown;
+
+const ALLOW_WRITES: &str = "Allow idempotent writes";
+const YES: &str = "Allow destructive steps as well";
+
+/// What the form says in place of a flag of the command line.
+pub(super) fn form_words(flag: &str) -> Option<&'static str> {
+    match flag {
+        "--allow-writes" => Some(ALLOW_WRITES),
+        "--yes" => Some(YES),
+        _ => None,
+    }
+}
+
+/// Why a step was withheld, in the words of the form.
+pub(super) fn in_form_words(text: &str) -> Cow<'_, str> {
+    const ENDING: &str = " would allow it";
+    let said = text.strip_suffix(ENDING).and_then(|rest| {
+        let (before, flag) = rest.rsplit_once(' ')?;
+        Some(format!("{before} “{}”{ENDING}", form_words(flag)?))
+    });
+    said.map_or(Cow::Borrowed(text), Cow::Owned)
+}
 
 /// A flag as a checkbox.
 pub(super) struct FlagView {
@@ -99,13 +123,13 @@ fn flags(now: Flags) -> Vec<FlagView> {
     vec![
         FlagView {
             name: "allow_writes",
-            words: "Allow idempotent writes",
+            words: ALLOW_WRITES,
             means: "Steps of which a repeat does no harm (create, update, set) are made. Destructive ones are not.",
             is_on: now.allow_writes,
         },
         FlagView {
             name: "yes",
-            words: "Allow destructive steps as well",
+            words: YES,
             means: "Steps that send, pay, delete or run something are made, and idempotent writes too.",
             is_on: now.yes,
         },

@@ -1,10 +1,11 @@
 //! One step on the page of a run.
 
-use holdpoint_engine::run::receipt::StepReceipt;
+use holdpoint_engine::run::receipt::{BEFORE_PEOPLE, PEOPLE_DECIDE, StepReceipt};
 use holdpoint_engine::run::{Made, Run, StepPath};
 use holdpoint_engine::time::Timestamp;
 use serde_json::Value;
 
+use super::standing::{form_words, in_form_words};
 use crate::display::Shown;
 use crate::pages::view::{Row, StatusView, span_words, step_outcome, value_row};
 
@@ -68,7 +69,25 @@ pub(super) struct WithheldView {
     pub(super) tool: Shown,
     pub(super) args: Shown,
     pub(super) is_marked: bool,
-    pub(super) flag: Option<&'static str>,
+    /// What allows it, in the words of the form below.
+    pub(super) allows: Option<&'static str>,
+}
+
+/// What should be known of a step.
+pub(super) struct NoteView {
+    pub(super) text: Shown,
+    pub(super) is_warning: bool,
+}
+
+impl NoteView {
+    fn new(text: &str) -> Self {
+        let is_plain =
+            [BEFORE_PEOPLE, PEOPLE_DECIDE].contains(&text) || text.starts_with("healed at level");
+        Self {
+            text: Shown::block(text),
+            is_warning: !is_plain,
+        }
+    }
 }
 
 /// A step.
@@ -86,7 +105,7 @@ pub(super) struct StepView {
     pub(super) failures: Vec<Shown>,
     pub(super) asserts: Vec<AssertView>,
     pub(super) binds: Vec<Row>,
-    pub(super) notes: Vec<Shown>,
+    pub(super) notes: Vec<NoteView>,
     pub(super) withheld: Option<WithheldView>,
     pub(super) action: Option<String>,
     pub(super) is_waiting: bool,
@@ -121,7 +140,7 @@ impl StepView {
             failures: step
                 .failures
                 .iter()
-                .map(|text| Shown::block(text))
+                .map(|text| Shown::block(&in_form_words(text)))
                 .collect(),
             asserts: step
                 .asserts
@@ -133,14 +152,14 @@ impl StepView {
                 })
                 .collect(),
             binds: binds.map(|(name, value)| value_row(name, value)).collect(),
-            notes: step.notes.iter().map(|text| Shown::block(text)).collect(),
+            notes: step.notes.iter().map(|text| NoteView::new(text)).collect(),
             withheld: step.withheld.as_ref().map(|withheld| {
                 let args = pretty(&withheld.args);
                 WithheldView {
                     tool: Shown::line(&withheld.tool),
                     is_marked: args.is_marked(),
                     args,
-                    flag: withheld.flag,
+                    allows: withheld.flag.and_then(form_words),
                 }
             }),
             action: step.action.clone(),

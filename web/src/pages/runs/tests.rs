@@ -130,7 +130,7 @@ async fn a_withheld_call_is_shown_exactly_and_the_run_is_resumed_or_called_off()
     let page = rita.get(&here).await.text;
     for fact in [
         "Nothing was sent.",
-        "<code>--yes</code> would allow exactly this call",
+        "“Allow destructive steps as well” would allow exactly this call",
         "&#34;amount_minor&#34;: 5",
         "withheld",
         "left out",

@@ -5,7 +5,8 @@ use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::run::{Origin, Receipt, Run};
 use holdpoint_engine::time::Timestamp;
 
-use super::standing::Standing;
+use super::schedules::ScheduleLink;
+use super::standing::{Standing, in_form_words};
 use super::step::{Bar, StepView, bar_of, took};
 use crate::display::Shown;
 use crate::pages::shell::Shell;
@@ -66,7 +67,7 @@ pub(super) struct RunPage {
     ended: Option<When>,
     flags: String,
     is_skill: bool,
-    schedule: Option<Shown>,
+    schedule: Option<ScheduleLink>,
     unattended: bool,
     steps: Vec<StepView>,
     input: Vec<Row>,
@@ -87,6 +88,7 @@ pub(super) struct Source<'a> {
     pub(super) names: &'a Names,
     pub(super) standing: Standing,
     pub(super) receipt: Receipt,
+    pub(super) schedule: Option<ScheduleLink>,
     pub(super) now: Timestamp,
 }
 
@@ -99,6 +101,7 @@ impl RunPage {
             names,
             standing,
             receipt,
+            schedule,
             now,
         } = source;
         let start = &run.start;
@@ -121,7 +124,10 @@ impl RunPage {
             name: Shown::line(start.origin.name()),
             kind,
             status: run_status(run.status(), is_carried_on),
-            message: receipt.message.as_deref().map(Shown::block),
+            message: receipt
+                .message
+                .as_deref()
+                .map(|text| Shown::block(&in_form_words(text))),
             is_cancelling: run.cancel.is_some() && run.ended.is_none(),
             continued_as: receipt.continued_as.clone(),
             continues: start.continues.map(|run| run.to_string()),
@@ -138,7 +144,7 @@ impl RunPage {
             ended: run.ended.as_ref().map(|ended| When::new(ended.at, now)),
             flags: flag_words(run.flags).join("; "),
             is_skill: run.is_skill(),
-            schedule: start.schedule.as_deref().map(Shown::line),
+            schedule,
             unattended: start.unattended,
             steps: receipt
                 .steps
