@@ -167,15 +167,12 @@ impl Hiding {
                 let is_meant = !sought.is_short || is_word(bytes, at, at + length);
                 is_meant.then_some((length, &sought.in_its_place))
             });
-            match found {
-                Some((length, place)) => {
-                    out.extend_from_slice(place.as_bytes());
-                    at += length;
-                }
-                None => {
-                    out.push(*byte);
-                    at += 1;
-                }
+            if let Some((length, place)) = found {
+                out.extend_from_slice(place.as_bytes());
+                at += length;
+            } else {
+                out.push(*byte);
+                at += 1;
             }
         }
         out

@@ -104,10 +104,10 @@ fn i16_json_stays_json_and_a_number_is_hidden_whole_or_not_at_all() {
 
 #[test]
 fn i16_the_parts_of_a_secret_are_as_secret_as_all_of_it() {
-    let key = json!({ "user": "al", "password": "hunter22-and-more", "pin": 1234567 });
+    let key = json!({ "user": "al", "password": "hunter22-and-more", "pin": 1_234_567 });
     for secret in [key.clone(), json!(key.to_string())] {
         let hiding = hiding(&[("key", secret)]);
-        let seen = json!({ "all": key, "text": key.to_string(), "p": "hunter22-and-more", "n": 1234567, "u": "al" });
+        let seen = json!({ "all": key, "text": key.to_string(), "p": "hunter22-and-more", "n": 1_234_567, "u": "al" });
         let hidden = json!({ "all": "{{key}}", "text": "{{key}}", "p": "{{key}}", "n": "{{key}}", "u": "al" });
         assert_eq!(hiding.value(&seen), hidden);
     }
