@@ -1,6 +1,7 @@
 //! Events as JSON, for the history. Nothing here is read back.
 
 mod again;
+mod work;
 
 use serde_json::{Value, json};
 
@@ -63,24 +64,10 @@ pub fn describe(event: &Event) -> Value {
         | Event::CheckInconclusive { .. }
         | Event::Settled { .. }
         | Event::LateAnswer { .. } => found(event),
-        Event::LeaseGranted {
-            attempt,
-            worker,
-            epoch,
-            until,
-            at,
-        } => json!({
-            "attempt": attempt, "worker": { "id": worker.id, "name": worker.name },
-            "epoch": epoch, "until": until.rfc3339(), "at": at.rfc3339(),
-        }),
-        Event::LeaseExtended {
-            attempt,
-            epoch,
-            until,
-            at,
-        } => json!({
-            "attempt": attempt, "epoch": epoch, "until": until.rfc3339(), "at": at.rfc3339(),
-        }),
+        Event::LeaseGranted { .. }
+        | Event::LeaseExtended { .. }
+        | Event::LeaseKeyed { .. }
+        | Event::WorkReported { .. } => work::worked(event),
         Event::SecretNamed {
             attempt,
             secret,
@@ -90,19 +77,6 @@ pub fn describe(event: &Event) -> Value {
             "changed_at": moment(secret.changed_at), "at": at.rfc3339(),
         }),
         Event::AnswerKept { attempt, body, at } => kept(*attempt, body, *at),
-        Event::LeaseKeyed { attempt, key, at } => json!({
-            "attempt": attempt, "key_digest": key.key.to_string(),
-            "fingerprint": key.fingerprint.to_string(), "at": at.rfc3339(),
-        }),
-        Event::WorkReported {
-            attempt,
-            epoch,
-            report,
-            at,
-        } => json!({
-            "attempt": attempt, "epoch": epoch, "report": report.to_string(),
-            "at": at.rfc3339(),
-        }),
         Event::Scheduled { .. } | Event::KeyKept { .. } | Event::Reminded { .. } => {
             again::timely(event)
         }

@@ -56,11 +56,9 @@ impl Tool {
             Execute::Http(_) | Execute::Local(_) | Execute::Worker => {
                 let caller = nobody();
                 let ctx = context(args, &caller);
-                let key = match self.has_key_template() {
-                    true => self.render_key(&ctx).map(|_| ()),
-                    false => Ok(()),
-                };
-                key.and_then(|()| self.render_execute(&ctx).map(|_| ()))
+                let key = self.has_key_template().then(|| self.render_key(&ctx));
+                key.transpose()
+                    .and_then(|_| self.render_execute(&ctx).map(|_| ()))
             }
         };
         match rendered {

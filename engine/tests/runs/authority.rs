@@ -21,12 +21,11 @@ const NONE: Flags = Flags {
 const ALL: Flags = Flags { yes: true, ..NONE };
 
 fn file(steps: &[(&str, &str)]) -> String {
-    let mut text = "---\nname: tidy\ndescription: Tidy up\n---\n".to_owned();
-    for (number, (action, line)) in (1..).zip(steps) {
-        text +=
-            &format!("\n### Step {number} — Do it\n- intent: Do it\n- action: {action}\n{line}");
-    }
-    text
+    let front = "---\nname: tidy\ndescription: Tidy up\n---\n".to_owned();
+    let steps = (1..).zip(steps).map(|(number, (action, line))| {
+        format!("\n### Step {number} — Do it\n- intent: Do it\n- action: {action}\n{line}")
+    });
+    std::iter::once(front).chain(steps).collect()
 }
 
 /// The same file with the hash that anybody can make.

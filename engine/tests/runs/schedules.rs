@@ -390,7 +390,9 @@ async fn i06_runs_and_schedules_come_back_from_the_log_alone() {
     let runs = house.runs();
     let content = |log: &MemoryLog| {
         let scan = |index| log.scan(index, ScanRange::default(), 10_000, Direction::Forward);
-        Vec::from_iter((1..=79).map(|index| scan(index).expect("a scan")))
+        (1..=79)
+            .map(|index| scan(index).expect("a scan"))
+            .collect::<Vec<_>>()
     };
     house.log = Arc::new(house.log.reopen());
     let before = content(&house.log);
