@@ -245,14 +245,15 @@ fn waited_for<'a>(house: &'a House, run: &'a Run) -> impl Iterator<Item = Action
 fn how_to_go_on(run: &Run, folder: &Folder) -> String {
     let secrets = needed_secrets(run);
     if !secrets.is_empty() {
-        let given: String = secrets
+        let given: Vec<_> = secrets
             .iter()
-            .map(|name| format!(" --var-file {name}=FILE"))
+            .map(|name| format!("--var-file {name}=FILE"))
             .collect();
         return format!(
-            "it needs its secret input {} again; go on with\n  {}{given}",
+            "it needs its secret input {} again; go on with\n  {} {}",
             secrets.join(", "),
-            resume_command(folder, run.id)
+            resume_command(folder, run.id),
+            given.join(" ")
         );
     }
     let data = super::place::shell(&folder.data.display().to_string());

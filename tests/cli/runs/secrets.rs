@@ -8,14 +8,11 @@ use crate::support::Place;
 
 /// A file with these secret inputs and these steps, each a tool, its arguments and further lines.
 fn skill(inputs: &Value, steps: &[(&str, Value, &str)]) -> String {
-    let mut text = FRONT.replace("description", &format!("inputs: {inputs}\ndescription"));
-    for (index, (tool, args, lines)) in steps.iter().enumerate() {
-        let number = index + 1;
-        text += &format!(
-            "\n### Step {number} — Do\n- intent: Do it\n- action: {tool} {args}\n{lines}\n"
-        );
-    }
-    text
+    let front = FRONT.replace("description", &format!("inputs: {inputs}\ndescription"));
+    let steps = (1..).zip(steps).map(|(number, (tool, args, lines))| {
+        format!("\n### Step {number} — Do\n- intent: Do it\n- action: {tool} {args}\n{lines}\n")
+    });
+    std::iter::once(front).chain(steps).collect()
 }
 
 #[test]
