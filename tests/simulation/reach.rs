@@ -77,6 +77,18 @@ const EXCEPT: &[(&str, &str, &str, Why)] = &[
         "executing",
         Seldom("no worker of the simulation claims under a key"),
     ),
+    (
+        "action.instigated",
+        "staged",
+        "staged",
+        Seldom("no action of the simulation is a step of a run"),
+    ),
+    (
+        "action.instigated",
+        "accepted",
+        "accepted",
+        Seldom("no action of the simulation is a step of a run"),
+    ),
     ("action.late_answer", "staged", "staged", Seldom(LATE)),
     ("action.late_answer", "approved", "approved", Seldom(LATE)),
     ("action.late_answer", "accepted", "accepted", Seldom(LATE)),

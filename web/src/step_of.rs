@@ -47,14 +47,16 @@ impl StepOf {
         engine.run_summary(by, self.run).ok()
     }
 
-    /// The run, where the action is a step of it and the principal may see it.
+    /// The run, where the action is a step of it and the principal may see it, and which try of the step
+    /// the action is.
     pub(crate) fn run(
         &self,
         engine: &Engine,
         by: &Principal,
         action: ActionId,
-    ) -> Option<Arc<Run>> {
+    ) -> Option<(Arc<Run>, u32)> {
         let run = engine.run(by, self.run).ok()?;
-        run.is_action_of(&self.path, action).then_some(run)
+        let number = run.try_made(&self.path, action)?;
+        Some((run, number))
     }
 }

@@ -145,6 +145,13 @@ fn of_step(step: &Value) -> String {
         escape::text(outcome),
         step.get("ms").and_then(Value::as_u64).unwrap_or(0),
     );
+    let rejections = step.get("rejections").and_then(Value::as_array);
+    for before in rejections.into_iter().flatten() {
+        let number = before.get("try").and_then(Value::as_u64).unwrap_or(0);
+        let (at, why) = (field(before, "/at"), field(before, "/why"));
+        let line = format!("try {number} was {why} ({at})");
+        let _ = writeln!(out, "    \u{1b}[31m{}\u{1b}[0m", escape::text(&line));
+    }
     for name in ["notes", "failures"] {
         let lines = step.get(name).and_then(Value::as_array);
         for line in lines.into_iter().flatten().filter_map(Value::as_str) {

@@ -1,8 +1,8 @@
 //! The wishes that an action may be confronted with, and why they are refused.
 
 use super::{
-    AnswerBody, ClaimKey, Proposal, Refused, Rendered, SecretVersion, Snapshot, Status, Window,
-    Worker,
+    AnswerBody, ClaimKey, Instigator, Proposal, Refused, Rendered, SecretVersion, Snapshot, Status,
+    Window, Worker,
 };
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
@@ -209,13 +209,15 @@ pub struct WorkReport {
 }
 
 /// What holds for an action besides its proposal, pinned at submission.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
     /// Not to be called before this; before the deadline of its approval.
     pub not_before: Option<Timestamp>,
     /// How long the target keeps the key, in milliseconds from the first send; none where it is not
     /// known to, or where the engine does not make the call.
     pub key_kept_ms: Option<u64>,
+    /// Who, besides its caller, made the run go on that it is a step of.
+    pub instigators: Vec<Instigator>,
 }
 
 /// What was found right before the call.
@@ -343,7 +345,9 @@ pub enum Refusal {
         status: Status,
     },
     /// Whoever proposed or approved an action does not settle it alone.
-    #[error("whoever asked for the action or approved it may not settle its outcome")]
+    #[error(
+        "whoever asked for the action, made its run go on, or approved it may not settle its outcome"
+    )]
     OwnOutcome,
     /// It is not due yet.
     #[error("it is not due before {run_at}")]

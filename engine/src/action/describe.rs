@@ -77,9 +77,10 @@ pub fn describe(event: &Event) -> Value {
             "changed_at": moment(secret.changed_at), "at": at.rfc3339(),
         }),
         Event::AnswerKept { attempt, body, at } => kept(*attempt, body, *at),
-        Event::Scheduled { .. } | Event::KeyKept { .. } | Event::Reminded { .. } => {
-            again::timely(event)
-        }
+        Event::Scheduled { .. }
+        | Event::KeyKept { .. }
+        | Event::Instigated { .. }
+        | Event::Reminded { .. } => again::arranged(event),
         Event::ResendPlanned { .. }
         | Event::ResendRecorded { .. }
         | Event::ResendFailed { .. }

@@ -3,8 +3,8 @@
 use bincode::{Decode, Encode};
 
 use super::{
-    AnswerBody, ClaimKey, Difference, Proposal, Refused, Reminder, Rendered, ReplanReason, Resend,
-    SecretVersion, Snapshot, Window, Worker,
+    AnswerBody, ClaimKey, Difference, Instigator, Proposal, Refused, Reminder, Rendered,
+    ReplanReason, Resend, SecretVersion, Snapshot, Window, Worker,
 };
 use crate::approval::{CastVote, Requirement};
 use crate::canon::{CanonicalJson, Digest};
@@ -390,6 +390,14 @@ pub enum Event {
         attempt: u32,
         /// The body.
         body: AnswerBody,
+        /// When.
+        at: Timestamp,
+    },
+    /// Who, besides its caller, made the run go on that it is a step of. Stands right behind the
+    /// proposal, in the same append.
+    Instigated {
+        /// Who; never empty.
+        by: Vec<Instigator>,
         /// When.
         at: Timestamp,
     },

@@ -103,7 +103,8 @@ fn create(id: ActionId, event: &Event) -> Option<Action> {
         | Event::ResendDropped { .. }
         | Event::SecretNamed { .. }
         | Event::LeaseKeyed { .. }
-        | Event::AnswerKept { .. } => None,
+        | Event::AnswerKept { .. }
+        | Event::Instigated { .. } => None,
     }
 }
 
@@ -123,6 +124,7 @@ fn blank(id: ActionId, proposal: &Proposal, phase: Phase, at: Timestamp) -> Acti
         key_kept_ms: None,
         reminded: None,
         doubt: None,
+        instigators: Vec::new(),
         created_at: at,
         updated_at: at,
     }
@@ -346,6 +348,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             action.phase = Phase::Failed(FailReason::SettledAsNotDone { reason });
         }
         Event::Scheduled { not_before, .. } => schedule(&mut action, *not_before),
+        Event::Instigated { by, .. } => action.instigators.clone_from(by),
         Event::KeyKept { kept_ms, .. } => action.key_kept_ms = Some(*kept_ms),
         Event::Reminded { reminder, .. } => action.reminded = Some(*reminder),
         Event::ResendPlanned { resend_at, .. } => doubt::plan(&mut action, Some(*resend_at)),

@@ -42,6 +42,7 @@ impl Event {
             Self::SecretNamed { .. } => "action.secret_named",
             Self::LeaseKeyed { .. } => "action.lease_keyed",
             Self::AnswerKept { .. } => "action.answer_kept",
+            Self::Instigated { .. } => "action.instigated",
         }
     }
 
@@ -82,7 +83,8 @@ impl Event {
             | Self::ResendDropped { at, .. }
             | Self::SecretNamed { at, .. }
             | Self::LeaseKeyed { at, .. }
-            | Self::AnswerKept { at, .. } => *at,
+            | Self::AnswerKept { at, .. }
+            | Self::Instigated { at, .. } => *at,
         }
     }
 }

@@ -41,7 +41,7 @@ pub use facts::{
     Resend, SecretVersion, Snapshot, WORKER_METHOD, Window, Worker,
 };
 pub use id::ActionId;
-pub use proposal::{Caller, PrincipalKind, Proposal, SafetyClass, Terms};
+pub use proposal::{Caller, Instigator, PrincipalKind, Proposal, SafetyClass, Terms};
 pub use reminder::Reminder;
 pub use state::{Action, Approval, FailReason, Phase, Refused, Status};
 pub use transitions::legal_from;

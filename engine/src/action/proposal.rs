@@ -62,6 +62,18 @@ pub struct Caller {
     pub attributes: BTreeMap<String, String>,
 }
 
+/// Somebody besides its caller who made the run go on that an action is a step of: who resumed it, or
+/// started it by hand on behalf of somebody else.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Instigator {
+    /// `per_…` of a person, or `key_…` of the key of a service or an agent.
+    pub id: String,
+    /// The name at that time.
+    pub name: String,
+    /// The person who owns the key, `per_…`; none for a person.
+    pub owner: Option<String>,
+}
+
 /// What kind of principal acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum PrincipalKind {

@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 
 use super::facts::{Attempt, Difference, Rendered, Snapshot, WORKER_METHOD};
-use super::proposal::Proposal;
+use super::proposal::{Instigator, Proposal};
 use super::{ActionId, Doubt, Reminder};
 use crate::approval::{CastVote, Requester, Requirement, Tally, tally};
 use crate::canon::CanonicalJson;
@@ -235,6 +235,8 @@ pub struct Action {
     pub reminded: Option<Reminder>,
     /// The doubt about the attempts since the last one that certainly had no effect.
     pub doubt: Option<Doubt>,
+    /// Who, besides its caller, made the run go on that it is a step of.
+    pub instigators: Vec<Instigator>,
     /// When it was submitted.
     pub created_at: Timestamp,
     /// When its last event happened.
@@ -279,6 +281,12 @@ impl Action {
         Requester {
             id: caller.id.clone(),
             owner: caller.owner.clone(),
+            instigators: self
+                .instigators
+                .iter()
+                .flat_map(|by| std::iter::once(&by.id).chain(&by.owner))
+                .cloned()
+                .collect(),
             asked_at: self.created_at,
         }
     }

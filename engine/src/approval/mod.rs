@@ -5,7 +5,8 @@
 //! * Every [`Need`] must be met; the highest requirement of all matching rules therefore holds.
 //! * One person has one vote per revision; a vote counts for every need that the person qualifies for.
 //! * A rejection ends it at once and needs a reason.
-//! * The requester, and the owner of the requesting credential, never vote. Only people vote.
+//! * The requester, and the owner of the requesting credential, never vote; nor does whoever made the run
+//!   go on that asked. Only people vote.
 //! * Whoever changed what people may do since it was asked does not vote on it.
 //! * A vote at or after the deadline does not count.
 
@@ -103,12 +104,21 @@ pub struct CastVote {
 }
 
 /// Who may not vote because they are on the asking side.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requester {
     /// The id of the caller: a person, or a key of a service or an agent.
     pub id: String,
     /// The person who owns the calling credential, where the caller is not a person.
     pub owner: Option<String>,
+    /// Who made the run go on that it is a step of, and the owners of their keys.
+    pub instigators: BTreeSet<String>,
     /// When it was asked.
     pub asked_at: Timestamp,
+}
+
+impl Requester {
+    /// Whether this is the caller, or owns the calling credential.
+    pub fn asks(&self, id: &str) -> bool {
+        self.id == id || self.owner.as_deref() == Some(id)
+    }
 }

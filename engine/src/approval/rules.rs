@@ -13,6 +13,11 @@ pub enum Ineligible {
     /// The requester, or the owner of the requesting credential (invariant I8).
     #[error("whoever asked for the action, or owns the credential that asked, may not vote on it")]
     SelfApproval,
+    /// Whoever made the run go on that it is a step of (invariant I8).
+    #[error(
+        "whoever resumed the run that this is a step of, or started it by hand, may not vote on it"
+    )]
+    Instigated,
     /// No role of approver, or in none of the groups that are asked for.
     #[error("this approval asks for people of other groups or roles")]
     NotAnApprover,
@@ -52,9 +57,11 @@ pub fn eligibility(
         return Err(Ineligible::NotAPerson);
     }
     // Before the groups: somebody who may never vote should learn that, whatever their groups are.
-    let is_own = voter.id == requester.id || requester.owner.as_ref() == Some(&voter.id);
-    if is_own && !Bug::RequesterMayApprove.is_on() {
+    if requester.asks(&voter.id) && !Bug::RequesterMayApprove.is_on() {
         return Err(Ineligible::SelfApproval);
+    }
+    if requester.instigators.contains(&voter.id) {
+        return Err(Ineligible::Instigated);
     }
     if !voter.is_approver || !requirement.needs.iter().any(|need| qualifies(need, voter)) {
         return Err(Ineligible::NotAnApprover);

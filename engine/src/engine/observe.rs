@@ -87,7 +87,8 @@ pub(crate) fn events(action: &Action, events: &[Event]) {
             | Event::WorkReported { .. }
             | Event::SecretNamed { .. }
             | Event::LeaseKeyed { .. }
-            | Event::AnswerKept { .. } => {}
+            | Event::AnswerKept { .. }
+            | Event::Instigated { .. } => {}
         }
     }
 }

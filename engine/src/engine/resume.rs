@@ -75,8 +75,10 @@ impl Engine {
         let secrets = secrets_of(&run, &how.secrets)?;
         self.has_code_of(&run)?;
         let live = self.inner.runs.open(id)?;
-        let command = Command::Resume { flags };
-        let run = self.inner.runs.commit(&live, &by.id, command).await?;
+        let by = by.instigator();
+        let actor = by.id.clone();
+        let wishes = vec![Command::Resume { flags }, Command::Instigate { by }];
+        let run = self.inner.runs.commit_all(&live, &actor, wishes).await?;
         live.given.add(&secrets);
         self.drive(live);
         Ok(run)

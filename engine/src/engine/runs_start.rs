@@ -52,7 +52,7 @@ impl Engine {
             key: key.clone(),
             value: [fingerprint.0.as_slice(), id.as_bytes()].concat(),
         });
-        match (self.begin_run(by, new, id, claim).await?, key) {
+        match (self.begin_run((by, by), new, id, claim).await?, key) {
             (Ok(run), _) => Ok((run, false)),
             // Somebody was first in the meantime.
             (Err(holder), Some((_, fingerprint))) => self.replay_run(by, &holder, fingerprint),
@@ -60,11 +60,12 @@ impl Engine {
         }
     }
 
-    /// The same for a schedule: at most once for each moment at which it is due, none where somebody wants
+    /// The same for a schedule: at most once for each moment at which it is due, none where `pressed` wants
     /// a run now. The run that was started for that moment before is answered as it is.
     pub(crate) async fn start_run_at(
         &self,
         by: &Principal,
+        pressed: Option<&Principal>,
         new: NewRun,
         moment: Option<(String, Timestamp)>,
     ) -> Result<Arc<Run>, RunError> {
@@ -77,7 +78,8 @@ impl Engine {
             key: moment_key(&moment),
             value: id.as_bytes().to_vec(),
         });
-        match self.begin_run(by, new, id, claim).await? {
+        let pressed = pressed.unwrap_or(by);
+        match self.begin_run((by, pressed), new, id, claim).await? {
             Ok(run) => Ok(run),
             Err(holder) => Ok(self.inner.runs.open(run_of(&holder)?)?.run()),
         }
@@ -93,11 +95,11 @@ impl Engine {
         held.map(|holder| run_of(&holder)).transpose()
     }
 
-    /// Prepares a run, makes it durable and carries it on; answers what the holder of the claim left
+    /// Prepares a run on behalf of `by` that `pressed` starts, makes it durable and carries it on; answers what the holder of the claim left
     /// where that is held.
     async fn begin_run(
         &self,
-        by: &Principal,
+        (by, pressed): (&Principal, &Principal),
         new: NewRun,
         id: RunId,
         claim: Option<Claim>,
@@ -105,7 +107,7 @@ impl Engine {
         self.check_room_for_run()?;
         let (start, secrets) = prepare(self, by, new)?;
         let runs = &self.inner.runs;
-        let started = runs.start(id, &by.id, start, claim).await?;
+        let started = runs.start(id, pressed.instigator(), start, claim).await?;
         Ok(started.map(|live| {
             let run = live.run();
             live.given.add(&secrets);

@@ -194,7 +194,7 @@ impl Engine {
         let schedules = self.schedules_of();
         let turn = schedules.turn().await;
         let schedule = self.steerable(by, id)?;
-        let fired = clock::fire(self, &turn, &schedule, self.now(), true).await?;
+        let fired = clock::fire(self, &turn, &schedule, self.now(), Some(by)).await?;
         let run = fired.ok_or_else(|| {
             RunError::Forbidden(
                 "the credential of whoever made the schedule works no longer; it is paused now"

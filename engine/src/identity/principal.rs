@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bincode::{Decode, Encode};
 
-use crate::action::{Caller, PrincipalKind};
+use crate::action::{Caller, Instigator, PrincipalKind};
 use crate::approval::Voter;
 use crate::time::Timestamp;
 
@@ -101,6 +101,15 @@ impl Principal {
             kind: self.kind,
             owner: self.owner.clone(),
             attributes: self.attributes.clone(),
+        }
+    }
+
+    /// As somebody who makes a run go on.
+    pub fn instigator(&self) -> Instigator {
+        Instigator {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            owner: self.owner.clone(),
         }
     }
 

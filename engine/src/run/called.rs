@@ -146,7 +146,10 @@ pub(super) fn called_of(action: &Action) -> Called {
     let (outcome, message, answer) = match &action.phase {
         Phase::Succeeded { result } => (StepOutcome::Passed, None, result.value()),
         Phase::Failed(reason) => failed(reason, action),
-        Phase::Rejected { reason, .. } => rejected(StepOutcome::Rejected, "rejected", reason),
+        Phase::Rejected { by, reason } => {
+            let how = format!("rejected by {}", name_of(action, by));
+            rejected(StepOutcome::Rejected, &how, reason)
+        }
         Phase::Expired => {
             let message = action.expiry_words().to_owned();
             (StepOutcome::Expired, Some(message), Value::Null)
@@ -204,6 +207,14 @@ pub(super) fn stood_for(action: &Action) -> Called {
         notes: vec![note],
         ..called_of(action)
     }
+}
+
+/// The name under which somebody voted.
+fn name_of<'a>(action: &'a Action, voter: &'a str) -> &'a str {
+    let approval = action.approval.iter();
+    let mut votes = approval.flat_map(|approval| &approval.votes);
+    let cast = votes.find(|cast| cast.voter.id == voter);
+    cast.map_or(voter, |cast| cast.voter.name.as_str())
 }
 
 fn rejected(outcome: StepOutcome, how: &str, reason: &str) -> (StepOutcome, Option<String>, Value) {

@@ -8,7 +8,7 @@ use super::event::{
 use super::id::StepPath;
 use super::refusal::{Divergence, RunRefusal};
 use super::state::{Run, What};
-use crate::action::ActionId;
+use crate::action::{ActionId, Instigator};
 use crate::canon::{CanonicalJson, pointer_push};
 use crate::limits::{RUN_EVENTS_MAX, RUN_SIGNALS_MAX, RUN_UNTAKEN_BYTES_MAX, RUN_UNTAKEN_MAX};
 
@@ -98,6 +98,11 @@ pub enum Command {
         /// What it is allowed from now on.
         flags: Flags,
     },
+    /// Remember who makes it go on, where that is not whoever started it.
+    Instigate {
+        /// Who.
+        by: Instigator,
+    },
     /// End it.
     End {
         /// How.
@@ -123,6 +128,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
     let event = match command {
         Command::Start(_) => return Err(RunRefusal::Start),
         Command::Resume { flags } => return resume(run, flags, is_full),
+        Command::Instigate { by } if run.is_known(&by) => return Ok(Vec::new()),
         Command::BeginStep { .. }
         | Command::BeginAnew { .. }
         | Command::SkipStep { .. }
@@ -133,6 +139,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         | Command::Signal { .. }
         | Command::Heal { .. }
         | Command::Cancel { .. }
+        | Command::Instigate { .. }
         | Command::End { .. }
             if is_over =>
         {
@@ -169,6 +176,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         | Command::Receive { .. }
         | Command::Signal { .. }
         | Command::Heal { .. }
+        | Command::Instigate { .. }
             if is_full =>
         {
             return Err(RunRefusal::Full);
@@ -177,6 +185,7 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
         Command::Receive { path, name } => return Ok(receive(run, path, name)),
         Command::Signal { name, data } => signal(run, name, data)?,
         Command::Heal { path, heal } => Event::Healed { path, heal },
+        Command::Instigate { by } => Event::Instigated { by },
         Command::Cancel { .. } if run.cancel.is_some() => return Ok(Vec::new()),
         Command::Cancel { reason } => Event::CancelRequested { reason },
         Command::End {
@@ -304,6 +313,16 @@ fn resume(run: &Run, flags: Flags, is_full: bool) -> Result<Vec<Event>, RunRefus
         Some(_) => Err(RunRefusal::NotResumable(
             "code that has ended does not go on, since its compensations would be made twice; start it again",
         )),
+    }
+}
+
+impl Run {
+    /// Whether somebody is on the asking side of the run already.
+    fn is_known(&self, by: &Instigator) -> bool {
+        let caller = &self.start.caller;
+        caller.id == by.id
+            || caller.owner.as_ref() == Some(&by.id)
+            || self.instigators.iter().any(|other| other.id == by.id)
     }
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn describe(record: &Record) -> Option<Value> {
         }),
         Event::CancelRequested { reason } => json!({ "reason": reason }),
         Event::Resumed { flags: allowed } => json!({ "flags": flags(allowed) }),
+        Event::Instigated { by } => json!({ "by": { "id": by.id, "name": by.name } }),
         Event::Ended {
             end,
             output,

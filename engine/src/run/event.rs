@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bincode::{Decode, Encode};
 
 use super::id::{RunId, StepPath};
-use crate::action::{ActionId, Caller};
+use crate::action::{ActionId, Caller, Instigator};
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
 use crate::tool::EffectClass;
@@ -87,6 +87,12 @@ pub enum Event {
         output: CanonicalJson,
         /// Why, in words, where it did not pass.
         message: Option<String>,
+    },
+    /// Somebody besides whoever started it made it go on: by resuming it, or by starting it by hand on
+    /// their behalf. Stands behind what they did, in the same append.
+    Instigated {
+        /// Who.
+        by: Instigator,
     },
 }
 
@@ -356,6 +362,7 @@ impl Event {
             Self::CancelRequested { .. } => "run.cancel_requested",
             Self::Resumed { .. } => "run.resumed",
             Self::Ended { .. } => "run.ended",
+            Self::Instigated { .. } => "run.instigated",
         }
     }
 }

@@ -22,6 +22,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
                 planned: planned(&start.origin),
                 start: Arc::new((**start).clone()),
                 steps: Vec::new(),
+                instigators: Vec::new(),
                 notes: BTreeMap::new(),
                 signals: BTreeMap::new(),
                 heals: Vec::new(),
@@ -75,6 +76,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
         }
         Event::CancelRequested { reason } => run.cancel = Some(reason.clone()),
         Event::Resumed { flags } => run.resume(*flags),
+        Event::Instigated { by } => run.instigators.push(by.clone()),
         Event::Ended {
             end,
             output,
@@ -119,6 +121,7 @@ impl Made {
 impl Run {
     fn begin(&mut self, path: &StepPath, call: &StepCall, at: Timestamp) {
         let last = self.step(path).and_then(|step| step.made());
+        let rejected = last.map_or_else(Vec::new, Made::rejections);
         let made = What::Made(Box::new(Made {
             call: call.clone(),
             started_at: at,
@@ -127,6 +130,7 @@ impl Run {
             ended: None,
             again: false,
             before: last.map_or_else(Vec::new, |last| last.actions().collect()),
+            rejected,
         }));
         match self.step_mut(path) {
             Some(step) => step.what = made,

@@ -49,4 +49,4 @@ pub use shell::RunError;
 pub use skill_file::effect_of;
 pub use start::{Inputs, NewOrigin, NewRun};
 pub(crate) use start::{drive, prepare};
-pub use state::{Ended, Made, Run, RunStatus, Step, What};
+pub use state::{Ended, Made, Rejection, Run, RunStatus, Step, What};

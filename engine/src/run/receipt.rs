@@ -1,12 +1,17 @@
 //! The receipt of a run: what each step came to, for people and for programs.
 
+mod rejection;
 mod step;
+mod totals;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
 
+pub use self::rejection::RejectionReceipt;
+pub use self::totals::Totals;
+use self::totals::{PENDING, SKIPPED};
 use super::event::{End, Origin};
 use super::state::Run;
 use crate::action::ActionId;
@@ -72,23 +77,6 @@ pub struct WorkflowRef {
     pub version: u32,
 }
 
-/// How many steps ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
-    /// All steps.
-    pub steps: u32,
-    /// As they should.
-    pub passed: u32,
-    /// In any other way that was made, or tried.
-    pub failed: u32,
-    /// Not allowed.
-    pub withheld: u32,
-    /// Left out, or never reached.
-    pub skipped: u32,
-    /// Under way, or still to come.
-    pub waiting: u32,
-}
-
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepReceipt {
@@ -119,6 +107,9 @@ pub struct StepReceipt {
     pub idempotency_key: Option<String>,
     /// Which try of the step it is.
     pub tried: u32,
+    /// The tries before it to which people said no.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rejections: Vec<RejectionReceipt>,
     /// How often the call was made.
     pub attempts: u32,
     /// The status of the answer.
@@ -207,31 +198,6 @@ impl Receipt {
         }
     }
 }
-
-impl Totals {
-    fn of(steps: &[StepReceipt]) -> Self {
-        let mut totals = Self::default();
-        for step in steps {
-            totals.steps += 1;
-            let count = match step.outcome {
-                PASSED => &mut totals.passed,
-                WITHHELD => &mut totals.withheld,
-                SKIPPED => &mut totals.skipped,
-                WAITING | RUNNING | PENDING => &mut totals.waiting,
-                _ => &mut totals.failed, // Every other outcome is one in which it was not done.
-            };
-            *count += 1;
-        }
-        totals
-    }
-}
-
-const PASSED: &str = "passed";
-const WITHHELD: &str = "withheld";
-const SKIPPED: &str = "skipped";
-const WAITING: &str = "waiting";
-const RUNNING: &str = "running";
-const PENDING: &str = "pending";
 
 fn steps(run: &Run, now: Timestamp, keys: &Keys<'_>) -> Vec<StepReceipt> {
     let began = run.steps.iter();

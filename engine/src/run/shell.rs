@@ -17,6 +17,7 @@ use super::id::RunId;
 use super::layout::{self, LoadRunError};
 use super::refusal::RunRefusal;
 use super::state::Run;
+use crate::action::Instigator;
 use crate::canon::CanonicalJson;
 use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX};
 use crate::scheduler::ENGINE;
@@ -140,18 +141,20 @@ impl Runs {
         self.woken.subscribe()
     }
 
-    /// A new run, durable before this answers, in one write with a claim; answers what its holder left where it is held.
+    /// A new run that `by` starts, durable before this answers, in one write with a claim; answers what
+    /// its holder left where it is held.
     pub(crate) async fn start(
         self: &Arc<Self>,
         id: RunId,
-        actor: &str,
+        by: Instigator,
         start: Start,
         claim: Option<Claim>,
     ) -> Result<Result<Arc<Live>, Vec<u8>>, RunError> {
         let at = self.store.time.now();
-        let command = Command::Start(Box::new(start));
-        let (run, events) = after(None, id, vec![command], at)?;
-        let mut batch = batch(&run, 0, &events, actor, at)?;
+        let actor = by.id.clone();
+        let wishes = vec![Command::Start(Box::new(start)), Command::Instigate { by }];
+        let (run, events) = after(None, id, wishes, at)?;
+        let mut batch = batch(&run, 0, &events, &actor, at)?;
         batch.claims.extend(claim);
         match self.store.append(batch).await {
             Ok(()) => {}
@@ -249,6 +252,8 @@ impl Runs {
             }
             let id = RunId::following(run.id, at);
             let mut wishes = vec![Command::Start(Box::new(start))];
+            let instigators = run.instigators.iter().cloned();
+            wishes.extend(instigators.map(|by| Command::Instigate { by }));
             wishes.extend(run.not_taken().map(|(name, data)| Command::Signal {
                 name: name.to_owned(),
                 data: data.clone(),

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::event::{End, Flags, Heal, Note, Origin, Start, StepCall, StepReport, Waiting};
+use super::event::{
+    End, Flags, Heal, Note, Origin, Start, StepCall, StepOutcome, StepReport, Waiting,
+};
 use super::id::{RunId, StepPath, StepTry};
-use crate::action::ActionId;
+use crate::action::{ActionId, Instigator};
 use crate::canon::CanonicalJson;
 use crate::skill::holes;
 use crate::time::Timestamp;
@@ -23,6 +25,8 @@ pub struct Run {
     pub planned: Option<u32>,
     /// Its steps, in the order in which they began.
     pub steps: Vec<Arc<Step>>,
+    /// Who, besides whoever started it, made it go on.
+    pub instigators: Vec<Instigator>,
     /// What code learned, by the place where.
     pub notes: BTreeMap<StepPath, Vec<Note>>,
     /// The events that it was sent, by name, in order.
@@ -94,6 +98,21 @@ pub struct Made {
     pub again: bool,
     /// The actions of the tries before this one.
     pub before: Vec<ActionId>,
+    /// The tries before this one to which people said no, in order.
+    pub rejected: Vec<Rejection>,
+}
+
+/// A try of a step to which people said no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Which try, from 1.
+    pub number: u32,
+    /// When.
+    pub at: Timestamp,
+    /// By whom and why, in words.
+    pub why: String,
+    /// The action that was rejected.
+    pub action: Option<ActionId>,
 }
 
 /// Where a run stands, on the wire.
@@ -292,14 +311,15 @@ impl Run {
         secrets.filter(move |name| used.contains(*name))
     }
 
-    /// Whether what an action says of its run and step is true: see [`StepTry::made`].
-    pub fn is_action_of(&self, path: &StepPath, action: ActionId) -> bool {
+    /// Which try of a step an action is; none where it is none, whatever it says of itself: see
+    /// [`StepTry::made`].
+    pub fn try_made(&self, path: &StepPath, action: ActionId) -> Option<u32> {
         let last = self.try_of(path).map_or(0, |last| last.number);
-        (1..=last).any(|number| {
+        (1..=last).find(|number| {
             let attempt = StepTry {
                 run: self.id,
                 path: path.clone(),
-                number,
+                number: *number,
             };
             attempt.made(action)
         })
@@ -330,6 +350,23 @@ impl Step {
 }
 
 impl Made {
+    /// The tries to which people said no: those before this one, and this one where it is to be made again.
+    pub fn rejections(&self) -> Vec<Rejection> {
+        let mut all = self.rejected.clone();
+        let ended = self.ended.as_ref().filter(|_| self.again);
+        if let Some((at, report)) = ended
+            && report.outcome == StepOutcome::Rejected
+        {
+            all.push(Rejection {
+                number: self.call.number,
+                at: *at,
+                why: report.failures.join("; "),
+                action: report.action,
+            });
+        }
+        all
+    }
+
     /// How it ended, where it need not be tried once more.
     pub fn settled(&self) -> Option<&StepReport> {
         let (_, report) = self.ended.as_ref()?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::event::{Event, Planned, Schedule};
 use super::shell::Turn;
 use crate::engine::{Engine, WeakEngine};
+use crate::identity::Principal;
 use crate::run::{Inputs, NewOrigin, NewRun, RunError, RunId};
 use crate::scheduler::ENGINE;
 use crate::time::Timestamp;
@@ -66,25 +67,27 @@ async fn fire_due(engine: &Engine, now: Timestamp) -> Result<(), RunError> {
     let schedules = engine.schedules_of();
     let turn = schedules.turn().await;
     for (schedule, planned) in schedules.due(now) {
-        fire(engine, &turn, &schedule, planned, false).await?;
+        fire(engine, &turn, &schedule, planned, None).await?;
     }
     Ok(())
 }
 
-/// Starts a run of a schedule, or records why none was started. Answers the run.
+/// Starts a run of a schedule, because it is due or because `pressed` wants it, or records why none was
+/// started. Answers the run.
 pub(crate) async fn fire(
     engine: &Engine,
     turn: &Turn<'_>,
     schedule: &Schedule,
     planned: Timestamp,
-    by_hand: bool,
+    pressed: Option<&Principal>,
 ) -> Result<Option<RunId>, RunError> {
     let schedules = engine.schedules_of();
-    let id = schedule.id;
+    let (id, by_hand) = (schedule.id, pressed.is_some());
+    let actor = pressed.map_or(ENGINE, |by| by.id.as_str());
     let Some(by) = engine.identity().principal(&schedule.plan.caller.id) else {
         let reason = "the credential of whoever made it works no longer".to_owned();
         let event = Event::Paused { reason };
-        schedules.commit(turn, id, ENGINE, event).await?;
+        schedules.commit(turn, id, actor, event).await?;
         return Ok(None);
     };
     // After a crash in between, the run that was begun for this moment is found again.
@@ -102,7 +105,10 @@ pub(crate) async fn fire(
     };
     let started = match goes_on {
         Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),
-        None => engine.start_run_at(&by, new_run(schedule), moment).await,
+        None => {
+            let new = new_run(schedule);
+            engine.start_run_at(&by, pressed, new, moment).await
+        }
     };
     let event = match started {
         Ok(run) => Event::Fired {
@@ -125,7 +131,7 @@ pub(crate) async fn fire(
         | Event::Deleted { .. }
         | Event::Skipped { .. } => None,
     };
-    schedules.commit(turn, id, ENGINE, event).await?;
+    schedules.commit(turn, id, actor, event).await?;
     Ok(started)
 }
 

@@ -323,7 +323,8 @@ fn room_after(event: &Event) -> usize {
         | Event::ResendDropped { .. }
         | Event::SecretNamed { .. }
         | Event::LeaseKeyed { .. }
-        | Event::AnswerKept { .. } => 0,
+        | Event::AnswerKept { .. }
+        | Event::Instigated { .. } => 0,
     }
 }
 

@@ -199,8 +199,9 @@ mod tests {
     use crate::store::kinds::KNOWN;
 
     /// What stands beside another event in the same append and only adds to it: nobody is told of it.
-    const INNER: [&str; 4] = [
+    const INNER: [&str; 5] = [
         "action.answer_kept",
+        "action.instigated",
         "action.key_kept",
         "action.lease_keyed",
         "action.secret_named",

@@ -1,13 +1,13 @@
 //! Votes, and everything that competes with them.
 
-use holdpoint_engine::action::{Command, Phase, Refusal, SafetyClass, Status};
+use holdpoint_engine::action::{Arrangement, Command, Phase, Refusal, SafetyClass, Status};
 use holdpoint_engine::approval::{Ineligible, Requirement, Vote, Voter};
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::time::Timestamp;
 
 use crate::given::{
-    Case, DEADLINE, HOUR, T0, approve, at, ballot, commit, found, need, person, proposal, reject,
-    requirement, snapshot,
+    Case, DEADLINE, HOUR, T0, approve, at, ballot, commit, found, instigator, need, person,
+    proposal, reject, requirement, snapshot,
 };
 
 fn two_needed() -> Case {
@@ -107,6 +107,20 @@ fn i08_the_requester_and_the_owner_of_the_credential_never_vote() {
     requester.id = "key_checkout".to_owned();
     let refused = Case::staged().when(vote_by(requester));
     assert_eq!(refused, Err(Refusal::Ineligible(Ineligible::SelfApproval)));
+}
+
+#[test]
+fn i08_whoever_made_the_run_go_on_and_the_owner_of_their_key_never_vote() {
+    let case = Case::staged().arranged(Arrangement {
+        instigators: vec![instigator("opa", None), instigator("key", Some("ben"))],
+        ..Arrangement::default()
+    });
+    for name in ["opa", "ben"] {
+        let refused = case.when(approve(name, at(1)));
+        assert_eq!(refused, Err(Refusal::Ineligible(Ineligible::Instigated)));
+    }
+    let case = case.then(approve("ana", at(1)));
+    assert_eq!(case.action.status(), Status::Approved);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use holdpoint_engine::time::Timestamp;
 use serde_json::json;
 
 use crate::given::{
-    Case, DEADLINE, approve, at, commit, found, json_of, need, proposal, requirement, snapshot,
+    Case, DEADLINE, approve, at, commit, found, instigator, json_of, need, proposal, requirement,
+    snapshot,
 };
 
 fn record(outcome: AttemptOutcome, moment: Timestamp) -> Command {
@@ -379,6 +380,12 @@ fn without_a_check_a_person_settles_at_once() {
     );
     assert_eq!(
         case.when(settle("per_owner", true, "seen")),
+        Err(Refusal::OwnOutcome)
+    );
+    let mut pushed = case.clone();
+    pushed.action.instigators = vec![instigator("op", None)];
+    assert_eq!(
+        pushed.when(settle("per_op", true, "seen")),
         Err(Refusal::OwnOutcome)
     );
     let yes = case

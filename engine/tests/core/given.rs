@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_engine::action::{
-    Action, ActionId, Arrangement, Caller, Command, Event, PrincipalKind, Proposal, Refusal,
-    Rendered, Revalidation, SafetyClass, Snapshot, Terms, WORKER_METHOD, Window, Worker, decide,
-    evolve,
+    Action, ActionId, Arrangement, Caller, Command, Event, Instigator, PrincipalKind, Proposal,
+    Refusal, Rendered, Revalidation, SafetyClass, Snapshot, Terms, WORKER_METHOD, Window, Worker,
+    decide, evolve,
 };
 use holdpoint_engine::approval::{Need, Requirement, Vote, Voter};
 use holdpoint_engine::canon::{CanonicalJson, Digest};
@@ -152,6 +152,15 @@ pub(crate) fn found() -> Revalidation {
 pub(crate) struct Case {
     pub(crate) action: Action,
     pub(crate) events: Vec<Event>,
+}
+
+/// Somebody who made the run go on.
+pub(crate) fn instigator(name: &str, owner: Option<&str>) -> Instigator {
+    Instigator {
+        id: format!("per_{name}"),
+        name: name.to_owned(),
+        owner: owner.map(|owner| format!("per_{owner}")),
+    }
 }
 
 impl Case {

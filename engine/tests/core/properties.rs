@@ -188,6 +188,7 @@ fn starts() -> impl Strategy<Value = Case> {
         case.arranged(Arrangement {
             not_before: not_before.map(|ms| Timestamp(T0.0 + ms)),
             key_kept_ms,
+            instigators: Vec::new(),
         })
     })
 }

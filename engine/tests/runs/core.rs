@@ -301,10 +301,13 @@ fn an_action_belongs_to_the_step_that_its_id_was_made_for() {
     let case = Case::new(code()).after([begin("1", "a")]);
     let run: &Run = &case.run;
     let attempt = run.try_of(&path("1")).expect("it began");
-    assert!(run.is_action_of(&path("1"), attempt.action_id(T0)));
-    assert!(!run.is_action_of(&path("1"), action_id()));
+    assert_eq!(
+        run.try_made(&path("1"), attempt.action_id(T0)),
+        Some(attempt.number)
+    );
+    assert_eq!(run.try_made(&path("1"), action_id()), None);
     let other: StepPath = path("2");
-    assert!(!run.is_action_of(&other, attempt.action_id(T0)));
+    assert_eq!(run.try_made(&other, attempt.action_id(T0)), None);
 }
 
 #[test]

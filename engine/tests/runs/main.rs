@@ -12,6 +12,7 @@ mod ends;
 mod given;
 mod heal;
 mod house;
+mod instigators;
 mod outcomes;
 mod properties;
 mod room;

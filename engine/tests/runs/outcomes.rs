@@ -79,7 +79,7 @@ async fn a_rejection_is_told_with_its_reason() {
             .await;
     };
     let (learned, end) = of("delete_all", reject).await;
-    assert_eq!(learned, r#"{"rejected":"rejected: seen"}"#);
+    assert_eq!(learned, r#"{"rejected":"rejected by Ada: seen"}"#);
     assert_eq!(end, RunStatus::Rejected);
 }
 

@@ -321,6 +321,31 @@ async fn a_paused_schedule_starts_nothing_but_what_somebody_wants_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn i24_who_starts_a_run_of_a_schedule_by_hand_is_in_the_log_and_on_its_asking_side() {
+    let house = House::open().await;
+    let made = house.make(file(READ), "0 * * * *", false).await;
+    let ada = crate::house::approver();
+    let run = house.engine.run_schedule(&ada, made.schedule.id).await;
+    let run = run.expect("it starts");
+    let asking: Vec<_> = run.instigators.iter().map(|by| by.id.as_str()).collect();
+    assert_eq!(
+        (run.start.caller.id.as_str(), asking),
+        (house.by.id.as_str(), vec![ada.id.as_str()])
+    );
+    let log = house.engine.events(&ada, 0, 200).expect("the history");
+    for kind in ["run.started", "run.instigated", "schedule.fired"] {
+        let entry = log.iter().find(|entry| entry.kind == kind);
+        assert_eq!(entry.expect("it is in the log").actor, ada.id, "{kind}");
+    }
+    house.until(1, RunStatus::Passed).await;
+    let run = house.engine.run_schedule(&house.by, made.schedule.id).await;
+    assert!(
+        run.expect("it starts").instigators.is_empty(),
+        "it is their own"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_schedule_ends_with_the_credential_of_whoever_made_it() {
     let house = House::open().await;
     let made = house.make(file(READ), "0 * * * *", false).await;

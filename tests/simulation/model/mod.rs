@@ -251,6 +251,7 @@ impl Model {
                 self.not_before = not_before.0;
                 self.status
             }
+            (Event::Instigated { .. }, "staged" | "accepted") => self.status,
             (Event::KeyKept { kept_ms, .. }, "staged" | "accepted") => {
                 self.kept = Some(Kept::of(*kept_ms));
                 self.status

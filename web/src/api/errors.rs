@@ -51,7 +51,9 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::StaleDigest { .. } => Code::StaleDigest,
         Refusal::StaleSnapshot => Code::StaleSnapshot,
         Refusal::AlreadyDecided { .. } => Code::AlreadyDecided,
-        Refusal::Ineligible(Ineligible::SelfApproval) => Code::SelfApproval,
+        Refusal::Ineligible(Ineligible::SelfApproval | Ineligible::Instigated) => {
+            Code::SelfApproval
+        }
         Refusal::Ineligible(Ineligible::NotAPerson | Ineligible::NotAnApprover) => {
             Code::NotAnApprover
         }

@@ -65,7 +65,8 @@ impl OutcomeView {
 /// settle. Only for show: the engine decides again.
 fn why_not(action: &Action, trouble: Trouble, person: &Principal) -> Option<&'static str> {
     let requester = action.requester();
-    let asked = requester.id == person.id || requester.owner.as_ref() == Some(&person.id);
+    let asked = requester.asks(&person.id);
+    let pushed = requester.instigators.contains(&person.id);
     let voted = action.approval.as_ref().is_some_and(|approval| {
         let mut votes = approval.votes.iter();
         votes.any(|cast| cast.voter.id == person.id)
@@ -76,6 +77,11 @@ fn why_not(action: &Action, trouble: Trouble, person: &Principal) -> Option<&'st
     if asked {
         return Some(
             "You asked for it, or own the key that did: somebody else must say what became of it.",
+        );
+    }
+    if pushed {
+        return Some(
+            "You made the run go on that it is a step of: somebody else must say what became of it.",
         );
     }
     if voted {

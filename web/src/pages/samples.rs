@@ -129,6 +129,7 @@ pub(super) fn with_args(args: &Value) -> Action {
         key_kept_ms: None,
         reminded: None,
         doubt: None,
+        instigators: Vec::new(),
         created_at,
         updated_at: created_at,
     }

@@ -35,7 +35,7 @@ pub use people::{
     SignIn, Tool, Tools,
 };
 pub use run_receipt::{
-    RunAssert, RunReceipt, RunSkill, RunStep, RunTotals, RunWithheld, RunWorkflow,
+    RunAssert, RunReceipt, RunRejection, RunSkill, RunStep, RunTotals, RunWithheld, RunWorkflow,
 };
 pub use runs::{INTERRUPTED, NewRun, Run, RunFlags, RunResumption, RunSignal, RunSummary, Runs};
 pub use schedules::{NewSchedule, Schedule, Schedules};

@@ -107,6 +107,9 @@ pub struct RunStep {
     pub idempotency_key: Option<String>,
     /// Which try of the step it is.
     pub tried: u32,
+    /// The tries before it to which people said no.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejections: Vec<RunRejection>,
     /// How often the call was made.
     pub attempts: u32,
     /// The status of the answer.
@@ -127,6 +130,20 @@ pub struct RunStep {
     /// `replan_required`; none where nobody was asked. Who said what is with the action.
     #[serde(default)]
     pub approval: Option<String>,
+}
+
+/// An earlier try of a step to which people said no.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunRejection {
+    /// Which try.
+    #[serde(rename = "try")]
+    pub tried: u32,
+    /// When.
+    pub at: String,
+    /// By whom and why.
+    pub why: String,
+    /// The action that was rejected.
+    pub action: Option<String>,
 }
 
 /// An assertion.
@@ -187,6 +204,15 @@ impl RunReceipt {
     }
 }
 
+fn rejection(rejection: &receipt::RejectionReceipt) -> RunRejection {
+    RunRejection {
+        tried: rejection.tried,
+        at: rejection.at.clone(),
+        why: rejection.why.clone(),
+        action: rejection.action.clone(),
+    }
+}
+
 fn step(step: &receipt::StepReceipt) -> RunStep {
     let assert = |assert: &receipt::AssertReceipt| RunAssert {
         assert: assert.assert.clone(),
@@ -206,6 +232,7 @@ fn step(step: &receipt::StepReceipt) -> RunStep {
         args_digest: step.args_digest.clone(),
         idempotency_key: step.idempotency_key.clone(),
         tried: step.tried,
+        rejections: step.rejections.iter().map(rejection).collect(),
         attempts: step.attempts,
         http_status: step.http_status,
         asserts: step.asserts.iter().map(assert).collect(),

@@ -66,6 +66,8 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
                     .key_kept_ms
                     .map(|kept_ms| Event::KeyKept { kept_ms, at }),
             );
+            let by = arranged.instigators;
+            events.extend((!by.is_empty()).then_some(Event::Instigated { by, at }));
             Ok(events)
         }
         (

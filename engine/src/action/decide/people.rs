@@ -189,7 +189,7 @@ pub(super) fn settle(
         return Err(Refusal::ReasonRequired);
     }
     let requester = action.requester();
-    let asked = requester.id == by || requester.owner.as_ref() == Some(&by);
+    let asked = requester.asks(&by) || requester.instigators.contains(&by);
     let votes = action
         .approval
         .as_ref()

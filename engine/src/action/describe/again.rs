@@ -1,15 +1,19 @@
-//! Events about time, and about sending again, as JSON.
+//! Events about what holds besides a proposal, and about sending again, as JSON.
 
 use serde_json::{Value, json};
 
 use crate::action::{Event, Resend};
 use crate::time::Timestamp;
 
-pub(super) fn timely(event: &Event) -> Value {
+pub(super) fn arranged(event: &Event) -> Value {
     match event {
         Event::Scheduled { not_before, at } => {
             json!({ "not_before": not_before.rfc3339(), "at": at.rfc3339() })
         }
+        Event::Instigated { by, at } => json!({
+            "by": by.iter().map(|by| json!({ "id": by.id, "name": by.name })).collect::<Vec<_>>(),
+            "at": at.rfc3339(),
+        }),
         Event::KeyKept { kept_ms, at } => json!({ "kept_ms": kept_ms, "at": at.rfc3339() }),
         Event::Reminded {
             reminder,
@@ -18,7 +22,7 @@ pub(super) fn timely(event: &Event) -> Value {
         } => json!({
             "reminder": reminder.name(), "deadline": deadline.rfc3339(), "at": at.rfc3339(),
         }),
-        other => unreachable!("{} is not about time", other.kind()),
+        other => unreachable!("{} arranges nothing", other.kind()),
     }
 }
 

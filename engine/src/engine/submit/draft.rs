@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::action::{
-    ActionId, Arrangement, Caller, Proposal, Refused, Rendered, SafetyClass, Snapshot, Terms,
+    ActionId, Arrangement, Caller, Instigator, Proposal, Refused, Rendered, SafetyClass, Snapshot,
+    Terms,
 };
 use crate::approval::Requirement;
 use crate::canon::CanonicalJson;
@@ -30,6 +31,8 @@ pub(crate) struct AsStep {
     pub(crate) timeout: Option<Duration>,
     /// How often a call that was certainly not delivered is made, where the step says so.
     pub(crate) attempts: Option<u32>,
+    /// Who, besides its caller, made the run go on.
+    pub(crate) instigators: Vec<Instigator>,
     /// Which run and which step, as labels.
     pub(crate) labels: BTreeMap<String, String>,
 }
@@ -211,6 +214,10 @@ impl<'t> Draft<'t> {
         Arrangement {
             not_before: self.not_before,
             key_kept_ms: kept.map(|kept| u64::try_from(kept.as_millis()).unwrap_or(u64::MAX)),
+            instigators: self
+                .step
+                .as_ref()
+                .map_or_else(Vec::new, |step| step.instigators.clone()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! One step of a receipt, from what the run knows of it.
 
-use super::{AssertReceipt, Keys, PENDING, RUNNING, SKIPPED, StepReceipt, WAITING, Withheld};
+use super::totals::{PENDING, RUNNING, SKIPPED, WAITING};
+use super::{AssertReceipt, Keys, StepReceipt, Withheld};
 use crate::run::event::{StepOutcome, Verdict, Waiting};
 use crate::run::id::StepTry;
 use crate::run::state::{Made, Run, Step, What};
@@ -29,6 +30,7 @@ pub(super) fn empty(path: String, title: String) -> StepReceipt {
         args_digest: None,
         idempotency_key: None,
         tried: 0,
+        rejections: Vec::new(),
         attempts: 0,
         http_status: None,
         asserts: Vec::new(),
@@ -66,6 +68,7 @@ fn of_made(run: &Run, step: &Step, made: &Made, now: Timestamp, keys: &Keys<'_>)
         effect: Some(call.effect.name()),
         args_digest: Some(call.args.digest().to_string()),
         tried: call.number,
+        rejections: made.rejections().iter().map(Into::into).collect(),
         notes: call.notes.clone(),
         ..empty(step.path.to_string(), call.title.clone())
     };

@@ -1,7 +1,7 @@
 //! The events about what a commit record names besides itself.
 
 use super::{AT, are_read};
-use crate::action::{AnswerBody, ClaimKey, Event, SecretVersion};
+use crate::action::{AnswerBody, ClaimKey, Event, Instigator, SecretVersion};
 use crate::canon::Digest;
 
 #[test]
@@ -40,4 +40,24 @@ fn i26_the_answers_that_are_kept_as_they_came_are_still_read() {
         kept(AnswerBody::Broken("the body was cut off".to_owned())),
     ];
     are_read("events-1-answers.txt", &events);
+}
+
+#[test]
+fn i26_the_event_about_who_made_a_run_go_on_is_still_read() {
+    let by = vec![
+        Instigator {
+            id: "per_opa".to_owned(),
+            name: "Opa".to_owned(),
+            owner: None,
+        },
+        Instigator {
+            id: "key_nightly".to_owned(),
+            name: "nightly".to_owned(),
+            owner: Some("per_otto".to_owned()),
+        },
+    ];
+    are_read(
+        "events-1-instigated.txt",
+        &[Event::Instigated { by, at: AT }],
+    );
 }

@@ -1,9 +1,9 @@
-//! Events about time, and about sending again.
+//! Events about time, about sending again, and about who made a run go on.
 
 use holdpoint_engine::action::{Event, Reminder, Resend, Window};
 use holdpoint_engine::canon::Digest;
 
-use crate::given::{T0, at};
+use crate::given::{T0, at, instigator};
 
 /// One of every kind.
 pub(super) fn events() -> Vec<Event> {
@@ -15,6 +15,10 @@ pub(super) fn events() -> Vec<Event> {
             at: T0,
         },
         Event::KeyKept { kept_ms: 9, at: T0 },
+        Event::Instigated {
+            by: vec![instigator("opa", None)],
+            at: T0,
+        },
         Event::Reminded {
             reminder: Reminder::Half,
             deadline: at(9),

@@ -5,7 +5,7 @@ use holdpoint_engine::engine::Engine;
 use holdpoint_engine::identity::Principal;
 
 use crate::display::Shown;
-use crate::pages::view::{Row, StatusView, run_status, step_outcome, value_row};
+use crate::pages::view::{Rejected, Row, StatusView, run_status, step_outcome, value_row};
 use crate::step_of::StepOf;
 
 /// The most steps that are shown; the page of the run shows all of them.
@@ -30,6 +30,10 @@ pub(in crate::pages) struct OfRun {
     pub(in crate::pages) intent: Option<Shown>,
     pub(in crate::pages) status: StatusView,
     pub(in crate::pages) caller: Shown,
+    /// Who else made it go on.
+    pub(in crate::pages) instigators: Vec<Shown>,
+    /// What people said to earlier tries.
+    pub(in crate::pages) rejected: Option<Rejected>,
     pub(in crate::pages) earlier: Vec<Earlier>,
     pub(in crate::pages) left_out: usize,
 }
@@ -38,11 +42,11 @@ impl OfRun {
     /// The run of an action; none where it is no step, or only says so.
     pub(in crate::pages) fn of(engine: &Engine, by: &Principal, action: &Action) -> Option<Self> {
         let said = StepOf::said_by(action)?;
-        let run = said.run(engine, by, action.id)?;
+        let (run, tried) = said.run(engine, by, action.id)?;
         let place = run.steps.iter().position(|step| step.path == said.path)?;
         let step = run.steps.get(place)?;
         let made = step.made()?;
-        let receipt = engine.receipt(&run);
+        let (now, receipt) = (engine.now(), engine.receipt(&run));
         let left_out = place.saturating_sub(EARLIER_MAX);
         let earlier = receipt.steps.iter().zip(&run.steps).take(place);
         let earlier = earlier.skip(left_out).map(|(receipt, step)| {
@@ -64,6 +68,12 @@ impl OfRun {
             intent: made.call.intent.as_deref().map(Shown::line),
             status: run_status(run.status(), engine.is_run_carried_on(run.id)),
             caller: Shown::line(&run.start.caller.name),
+            instigators: action
+                .instigators
+                .iter()
+                .map(|by| Shown::line(&by.name))
+                .collect(),
+            rejected: Rejected::before(made, tried, now),
             earlier: earlier.collect(),
             left_out,
         })

@@ -68,6 +68,7 @@ pub(in crate::pages) fn standing(
         Status::Staged | Status::Approved | Status::Accepted
     );
     let asked = is_requester(action, person);
+    let pushed = asked || action.requester().instigators.contains(&person.id);
     Standing {
         may_vote: may_vote(action, person, now),
         may_withdraw: in_hold && approved_it,
@@ -75,9 +76,9 @@ pub(in crate::pages) fn standing(
         may_cancel: is_before_sending && asked,
         may_settle: action.status() == Status::Unknown
             && person.has(Role::Operator)
-            && !asked
+            && !pushed
             && !approved_it,
-        why: why(action, person, names, now, asked, approved_it),
+        why: why(action, person, names, now, pushed, approved_it),
     }
 }
 
@@ -86,19 +87,19 @@ fn why(
     person: &Principal,
     names: &Names,
     now: Timestamp,
-    asked: bool,
+    pushed: bool,
     approved_it: bool,
 ) -> String {
     let status = action.status();
     let Some(approval) = &action.approval else {
         return if status == Status::Unknown {
-            settle_words(person, asked, approved_it)
+            settle_words(person, pushed, approved_it)
         } else {
             "Nobody votes on this action: its class asks for no approval.".into()
         };
     };
     if status == Status::Unknown {
-        return settle_words(person, asked, approved_it);
+        return settle_words(person, pushed, approved_it);
     }
     if status != Status::Staged {
         let word = StatusView::new(status).word.to_lowercase();
@@ -119,6 +120,9 @@ fn why(
             "You may not vote: it was asked for with the key “{}”, which belongs to you. Somebody else must decide.",
             action.proposal.caller.name
         ),
+        Err(Ineligible::Instigated) => {
+            "You may not vote: you resumed the run that this is a step of, or started it by hand. Somebody else must decide.".into()
+        }
         Err(Ineligible::NotAnApprover) if !voter.is_approver => {
             "You may not vote: you do not have the role of approver. An administrator can give it to you.".into()
         }
@@ -149,9 +153,9 @@ fn why(
     }
 }
 
-fn settle_words(person: &Principal, asked: bool, approved_it: bool) -> String {
-    if asked || approved_it {
-        "You may not settle this outcome: you asked for the action or approved it. Another operator must.".into()
+fn settle_words(person: &Principal, pushed: bool, approved_it: bool) -> String {
+    if pushed || approved_it {
+        "You may not settle this outcome: you asked for the action, made its run go on, or approved it. Another operator must.".into()
     } else if person.has(Role::Operator) {
         "You may settle this outcome: you are an operator, and you neither asked for it nor approved it.".into()
     } else {

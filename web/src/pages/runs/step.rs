@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::standing::{form_words, in_form_words};
 use crate::display::Shown;
-use crate::pages::view::{Row, StatusView, span_words, step_outcome, value_row};
+use crate::pages::view::{Rejected, Row, StatusView, span_words, step_outcome, value_row};
 
 /// A part of a whole, in hundredths of its length, as attributes of a drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,8 @@ pub(super) struct StepView {
     pub(super) action: Option<String>,
     pub(super) is_waiting: bool,
     pub(super) tried: u32,
+    /// What people said to earlier tries.
+    pub(super) rejected: Option<Rejected>,
     pub(super) attempts: u32,
     pub(super) http_status: Option<u16>,
     pub(super) args: Option<Shown>,
@@ -165,6 +167,10 @@ impl StepView {
             action: step.action.clone(),
             is_waiting: step.outcome == "waiting",
             tried: step.tried,
+            rejected: made.and_then(|made| {
+                let next = made.call.number + u32::from(made.again);
+                Rejected::before(made, next, until)
+            }),
             attempts: step.attempts,
             http_status: step.http_status,
             args: made.map(|made| pretty(&made.call.args.value())),

@@ -88,6 +88,37 @@ async fn an_approver_sees_the_run_its_step_and_what_came_before() {
         "{page}"
     );
     assert!(page.contains("the run ended before it"), "{page}");
+
+    // Whoever is asked again learns of the no.
+    let mut rita = house.signed_in("rita").await;
+    let form = body(
+        &fields(&rita.get(&format!("/runs/{id}")).await.text, "resume"),
+        "",
+    );
+    let resume = format!("/runs/{id}/resume");
+    assert_eq!(
+        rita.send("POST", &resume, &(form + "&stage=yes"))
+            .await
+            .status,
+        StatusCode::SEE_OTHER
+    );
+    house.until(id, RunStatus::Waiting).await;
+    let next = waiting(&house, id);
+    for place in [format!("/actions/{next}"), format!("/runs/{id}")] {
+        let page = ada.get(&place).await.text;
+        for fact in [
+            "This is try 2.",
+            "rejected by ada",
+            "It was &#60;b&#62;paid&#60;/b&#62; already",
+            &format!("href=\"{here}\""),
+        ] {
+            assert!(page.contains(fact), "{fact}: {page}");
+        }
+    }
+    assert!(
+        !ada.get(&here).await.text.contains("This is try"),
+        "it came before"
+    );
 }
 
 #[tokio::test]

@@ -305,6 +305,11 @@ pub(in crate::pages) fn describe(event: &Event, names: &Names) -> Words {
         Event::LeaseKeyed { attempt, .. } => Words::say(format!(
             "The same claim again is answered with attempt {attempt} while the worker has it"
         )),
+        Event::Instigated { by, .. } => {
+            let names: Vec<_> = by.iter().map(|by| format!("{} ({})", by.name, by.id)).collect();
+            Words::say("Others made the run go on that it is a step of; they may not vote on it")
+                .fact("who", &names.join(", "))
+        }
         Event::SecretNamed {
             attempt, secret, ..
         } => {

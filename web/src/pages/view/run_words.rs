@@ -161,6 +161,13 @@ pub(in crate::pages) fn describe_run(entry: &HistoryEntry) -> Words {
             Words::say("Somebody called it off").quoting(reason)
         }
         "run.resumed" => Words::say("Somebody resumed it"),
+        "run.instigated" => {
+            let name = data.pointer("/by/name").and_then(Value::as_str);
+            Words::say(format!(
+                "{} made it go on, and may not vote on its steps",
+                name.unwrap_or("Somebody")
+            ))
+        }
         "run.ended" => {
             let end = data.get("end").and_then(Value::as_str);
             let end = end.unwrap_or("it goes on as another run").replace('_', " ");
