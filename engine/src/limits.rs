@@ -334,6 +334,9 @@ pub const SKILL_DATE_DAYS_MAX: u64 = 365;
 /// with the text of its file.
 pub const RUNS_CARRIED_MAX: usize = 5000;
 
+/// The most of them that one caller has: a fifth, so that one key leaves room for others.
+pub const RUNS_PER_CALLER_MAX: usize = 1000;
+
 /// The longest path of a step, in bytes: it is part of idempotency keys.
 pub const STEP_PATH_BYTES_MAX: usize = 128;
 

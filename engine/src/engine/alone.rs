@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use holdpoint_storage::{Claim, EventLog, ReadError};
 use sha2::{Digest as _, Sha256};
 
 use super::Engine;
 use crate::canon::Digest;
+use crate::identity::Principal;
 
 /// Parts of any length, so that no two pairs make one key.
 pub(super) fn claim_key(kind: &str, scope: &str, key: &str) -> Vec<u8> {
@@ -30,6 +32,41 @@ pub(super) fn claimed(holder: &[u8]) -> Result<(Digest, [u8; 16]), DamagedClaim>
     let parts =
         parts.and_then(|(digest, id)| Some((Digest(digest.try_into().ok()?), id.try_into().ok()?)));
     parts.ok_or(DamagedClaim)
+}
+
+/// A key that a client chose for a request, each principal's own, and what is asked for under it.
+pub(crate) struct Asked {
+    key: Vec<u8>,
+    /// Over all that is asked for.
+    pub(super) fingerprint: Digest,
+}
+
+impl Asked {
+    /// What is asked for under a key of one kind of request, where the client chose one.
+    pub(super) fn of(
+        kind: &str,
+        by: &Principal,
+        key: Option<&str>,
+        fingerprint: Digest,
+    ) -> Option<Self> {
+        key.map(|key| Self {
+            key: claim_key(kind, &by.id, key),
+            fingerprint,
+        })
+    }
+
+    /// The claim under which what came of it is found again.
+    pub(super) fn claim(&self, id: &[u8; 16]) -> Claim {
+        Claim {
+            key: self.key.clone(),
+            value: [self.fingerprint.0.as_slice(), id].concat(),
+        }
+    }
+
+    /// What the first request under the key left; none where this is the first one.
+    pub(super) fn held(&self, log: &dyn EventLog) -> Result<Option<Vec<u8>>, ReadError> {
+        log.claim(&self.key)
+    }
 }
 
 /// A request key that is being worked on; free again when dropped.

@@ -59,6 +59,7 @@ pub use resume::{FlagChange, Resumption};
 pub(crate) use runs::WeakEngine;
 pub use runs::{RunPage, RunQuery};
 pub use runs_in::{receipt_in, run_in, runs_in};
+pub(crate) use runs_start::ByHand;
 pub use schedules::{NewSchedule, Upcoming};
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery,

@@ -71,7 +71,9 @@ impl Engine {
                     .to_owned(),
             ));
         }
-        self.check_room_for_run()?;
+        if !self.is_run_carried_on(id) {
+            self.check_room_for_run(&run.start.caller.id)?;
+        }
         let secrets = secrets_of(&run, &how.secrets)?;
         self.has_code_of(&run)?;
         let live = self.inner.runs.open(id)?;

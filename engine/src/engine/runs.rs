@@ -246,10 +246,12 @@ impl Engine {
         let Some(mut carried) = live.carrying.begin() else {
             return;
         };
+        let share = self.inner.runs.shares.take(&live.run().start.caller.id);
         let engine = WeakEngine(Arc::downgrade(&self.inner));
         let runs = Arc::clone(&self.inner.runs);
         let driver = crate::run::driver::Driver::new(engine, runs, live);
         self.inner.drivers.spawn(async move {
+            let _share = share;
             loop {
                 Box::pin(drive(&driver)).await;
                 match carried.ended() {

@@ -6,15 +6,21 @@ use holdpoint_storage::Claim;
 use serde_json::{Value, json};
 
 use super::Engine;
-use super::alone::{DamagedClaim, claim_key, claimed};
+use super::alone::{Asked, DamagedClaim, claim_key, claimed};
 use crate::canon::{CanonicalJson, Digest};
 use crate::identity::Principal;
-use crate::limits::RUNS_CARRIED_MAX;
+use crate::limits::{RUNS_CARRIED_MAX, RUNS_PER_CALLER_MAX};
 use crate::run::authority::{self, Authority};
 use crate::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
 use crate::skill::Skill;
 use crate::time::Timestamp;
 use crate::tool::EffectClass;
+
+/// Somebody who starts a run by hand, and the key under which a repeat of the request is found.
+pub(crate) struct ByHand<'a> {
+    pub(crate) by: &'a Principal,
+    pub(crate) asked: Option<&'a Asked>,
+}
 
 impl Engine {
     /// Starts a run: durable before this answers, and before its first step.
@@ -39,33 +45,30 @@ impl Engine {
         let store = &self.inner.store;
         let stopped = |error| RunError::Unavailable(Box::new(error));
         store.stop.may_begin().map_err(stopped)?;
-        let key = key.map(|key| (claim_key("rk/runs/", &by.id, key), fingerprint(&new)));
-        if let Some((key, fingerprint)) = &key {
-            let held = self.log().claim(key);
+        let asked = Asked::of("rk/runs/", by, key, fingerprint(&new));
+        if let Some(asked) = &asked {
+            let held = asked.held(self.log().as_ref());
             let held = held.map_err(|error| RunError::Unavailable(Box::new(error)))?;
             if let Some(holder) = held {
-                return self.replay_run(by, &holder, *fingerprint);
+                return self.replay_run(by, &holder, asked.fingerprint);
             }
         }
         let id = RunId::new(store.time.now(), self.random_bytes()?);
-        let claim = key.as_ref().map(|(key, fingerprint)| Claim {
-            key: key.clone(),
-            value: [fingerprint.0.as_slice(), id.as_bytes()].concat(),
-        });
-        match (self.begin_run((by, by), new, id, claim).await?, key) {
+        let claim = asked.as_ref().map(|asked| asked.claim(id.as_bytes()));
+        match (self.begin_run((by, by), new, id, claim).await?, asked) {
             (Ok(run), _) => Ok((run, false)),
             // Somebody was first in the meantime.
-            (Err(holder), Some((_, fingerprint))) => self.replay_run(by, &holder, fingerprint),
+            (Err(holder), Some(asked)) => self.replay_run(by, &holder, asked.fingerprint),
             (Err(_), None) => Err(RunError::Unavailable(Box::new(DamagedClaim))),
         }
     }
 
-    /// The same for a schedule: at most once for each moment at which it is due, none where `pressed` wants
-    /// a run now. The run that was started for that moment before is answered as it is.
+    /// The same for a schedule: at most once for each moment at which it is due, none where somebody
+    /// wants a run now. The run that was started for that moment before is answered as it is.
     pub(crate) async fn start_run_at(
         &self,
         by: &Principal,
-        pressed: Option<&Principal>,
+        by_hand: Option<ByHand<'_>>,
         new: NewRun,
         moment: Option<(String, Timestamp)>,
     ) -> Result<Arc<Run>, RunError> {
@@ -74,14 +77,18 @@ impl Engine {
         let stopped = |error| RunError::Unavailable(Box::new(error));
         store.stop.may_begin().map_err(stopped)?;
         let id = RunId::new(store.time.now(), self.random_bytes()?);
-        let claim = moment.map(|moment| Claim {
-            key: moment_key(&moment),
-            value: id.as_bytes().to_vec(),
-        });
-        let pressed = pressed.unwrap_or(by);
-        match self.begin_run((by, pressed), new, id, claim).await? {
-            Ok(run) => Ok(run),
-            Err(holder) => Ok(self.inner.runs.open(run_of(&holder)?)?.run()),
+        let (pressed, asked) = by_hand.map_or((by, None), |hand| (hand.by, hand.asked));
+        let claim = match &moment {
+            Some(moment) => Some(Claim {
+                key: moment_key(moment),
+                value: id.as_bytes().to_vec(),
+            }),
+            None => asked.map(|asked| asked.claim(id.as_bytes())),
+        };
+        match (self.begin_run((by, pressed), new, id, claim).await?, moment) {
+            (Ok(run), _) => Ok(run),
+            (Err(holder), Some(_)) => Ok(self.inner.runs.open(run_of(&holder)?)?.run()),
+            (Err(_), None) => Err(RunError::KeyReused { first: None }),
         }
     }
 
@@ -95,8 +102,8 @@ impl Engine {
         held.map(|holder| run_of(&holder)).transpose()
     }
 
-    /// Prepares a run on behalf of `by` that `pressed` starts, makes it durable and carries it on; answers what the holder of the claim left
-    /// where that is held.
+    /// Prepares a run on behalf of `by` that `pressed` starts, makes it durable and carries it on; answers
+    /// what the holder of the claim left where that is held.
     async fn begin_run(
         &self,
         (by, pressed): (&Principal, &Principal),
@@ -104,7 +111,7 @@ impl Engine {
         id: RunId,
         claim: Option<Claim>,
     ) -> Result<Result<Arc<Run>, Vec<u8>>, RunError> {
-        self.check_room_for_run()?;
+        self.check_room_for_run(&by.id)?;
         let (start, secrets) = prepare(self, by, new)?;
         let runs = &self.inner.runs;
         let started = runs.start(id, pressed.instigator(), start, claim).await?;
@@ -134,10 +141,14 @@ impl Engine {
         Ok((first?, true))
     }
 
-    /// Fails where so many runs are carried on that there is no room for another one (invariant I21).
-    pub(super) fn check_room_for_run(&self) -> Result<(), RunError> {
+    /// Fails where so many runs are carried on, or so many of this caller, that there is no room for
+    /// another one (invariant I21).
+    pub(super) fn check_room_for_run(&self, caller: &str) -> Result<(), RunError> {
         if RUNS_CARRIED_MAX <= self.inner.drivers.len() {
             return Err(RunError::Overloaded);
+        }
+        if RUNS_PER_CALLER_MAX <= self.inner.runs.shares.of(caller) {
+            return Err(RunError::TooManyOwn);
         }
         Ok(())
     }
@@ -156,7 +167,26 @@ fn run_of(holder: &[u8]) -> Result<RunId, RunError> {
 
 /// Over everything that is asked for, but for the values of secret inputs.
 fn fingerprint(new: &NewRun) -> Digest {
-    let what = match &new.what {
+    let all = json!({
+        "what": what(&new.what), "flags": flags(new.flags), "unattended": new.unattended,
+        "schedule": new.schedule, "continues": new.continues.map(|run| run.to_string()),
+    });
+    Digest::of(format!("run\n{}", CanonicalJson::of(&all)).as_bytes())
+}
+
+/// What a run is allowed, for a fingerprint.
+pub(super) fn flags(flags: Flags) -> Value {
+    let Flags {
+        allow_writes,
+        yes,
+        stage,
+    } = flags;
+    json!([allow_writes, yes, stage])
+}
+
+/// What is to be carried out, for a fingerprint: without the values of secret inputs.
+pub(super) fn what(origin: &NewOrigin) -> Value {
+    match origin {
         NewOrigin::Skill {
             text,
             inputs,
@@ -192,17 +222,7 @@ fn fingerprint(new: &NewRun) -> Digest {
             version,
             input,
         } => json!({ "workflow": name, "version": version, "input": input }),
-    };
-    let Flags {
-        allow_writes,
-        yes,
-        stage,
-    } = new.flags;
-    let all = json!({
-        "what": what, "flags": [allow_writes, yes, stage], "unattended": new.unattended,
-        "schedule": new.schedule, "continues": new.continues.map(|run| run.to_string()),
-    });
-    Digest::of(format!("run\n{}", CanonicalJson::of(&all)).as_bytes())
+    }
 }
 
 /// What a run is allowed is not more than whoever starts it is allowed.

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use super::Engine;
+use serde_json::json;
+
 use super::act::REASON_CHARS_MAX;
+use super::alone::{Asked, claimed};
 use super::runs::is_own;
-use super::runs_start::may_start;
+use super::runs_start::{flags, may_start, what};
+use super::{ByHand, Engine};
+use crate::canon::{CanonicalJson, Digest};
 use crate::identity::{LOCAL, Principal, Role};
 use crate::limits::{NAME_CHARS_MAX, SCHEDULES_MAX};
-use crate::run::{Inputs, NewOrigin, NewRun, Run, RunError, prepare};
+use crate::run::layout::LoadRunError;
+use crate::run::{Inputs, NewOrigin, NewRun, Run, RunError, RunId, prepare};
 use crate::schedule::shell::Schedules;
 use crate::schedule::{Event, Plan, Planned, Schedule, ScheduleId, Timetable, clock};
 use crate::time::Timestamp;
@@ -53,11 +58,32 @@ impl Engine {
         by: &Principal,
         new: NewSchedule,
     ) -> Result<Upcoming, RunError> {
+        let (made, _) = self.create_schedule_once(by, new, None).await?;
+        Ok(made)
+    }
+
+    /// The same, at most once for a key that the client chose, as with [`Engine::start_run_once`]: the same
+    /// request under the same key is answered with the first schedule, and true.
+    pub async fn create_schedule_once(
+        &self,
+        by: &Principal,
+        new: NewSchedule,
+        key: Option<&str>,
+    ) -> Result<(Upcoming, bool), RunError> {
         may_start(by, new.flags)?;
+        let asked = Asked::of("rk/schedules/", by, key, fingerprint(&new));
         if by.id == LOCAL {
             return Err(RunError::Forbidden(
                 "schedules belong to people and keys of a server; make it there".to_owned(),
             ));
+        }
+        let schedules = self.schedules_of();
+        let turn = schedules.turn().await;
+        if let Some((id, asked)) = self.first(asked.as_ref())? {
+            let first = self.schedule(by, ScheduleId::from_bytes(id));
+            let first = first.ok().filter(|_| asked);
+            let first = first.ok_or(RunError::KeyReused { first: None })?;
+            return Ok((first, true));
         }
         let name = new.name.trim();
         if name.is_empty() || NAME_CHARS_MAX < name.chars().count() {
@@ -67,8 +93,6 @@ impl Engine {
         }
         let table = Timetable::parse(&new.cron, &new.zone).map_err(RunError::Invalid)?;
         let what = self.planned(by, new.what, new.flags)?;
-        let schedules = self.schedules_of();
-        let turn = schedules.turn().await;
         if SCHEDULES_MAX <= schedules.len() {
             return Err(RunError::Invalid(format!(
                 "there are {SCHEDULES_MAX} schedules already; delete one first"
@@ -85,10 +109,11 @@ impl Engine {
             overlap: new.overlap,
             caller: by.caller(),
         });
+        let claim = asked.as_ref().map(|asked| asked.claim(id.as_bytes()));
         let made = schedules
-            .commit(&turn, id, &by.id, Event::Created { plan })
+            .commit_with(&turn, id, &by.id, Event::Created { plan }, claim)
             .await?;
-        made.map(|schedule| upcoming(schedule, &table))
+        made.map(|schedule| (upcoming(schedule, &table), false))
             .ok_or(RunError::NotFound)
     }
 
@@ -191,17 +216,60 @@ impl Engine {
 
     /// Starts a run of it now, whether it is due or not.
     pub async fn run_schedule(&self, by: &Principal, id: ScheduleId) -> Result<Arc<Run>, RunError> {
+        let (run, _) = self.run_schedule_once(by, id, None).await?;
+        Ok(run)
+    }
+
+    /// The same, at most once for a key that the client chose: the same request under the same key is
+    /// answered with the first run, and true.
+    pub async fn run_schedule_once(
+        &self,
+        by: &Principal,
+        id: ScheduleId,
+        key: Option<&str>,
+    ) -> Result<(Arc<Run>, bool), RunError> {
+        let asked = Asked::of(
+            "rk/runs/",
+            by,
+            key,
+            Digest::of(format!("run now\n{id}").as_bytes()),
+        );
         let schedules = self.schedules_of();
         let turn = schedules.turn().await;
         let schedule = self.steerable(by, id)?;
-        let fired = clock::fire(self, &turn, &schedule, self.now(), Some(by)).await?;
+        if let Some((first, asked)) = self.first(asked.as_ref())? {
+            let first = self.run(by, RunId::from_bytes(first));
+            let first = first.ok().filter(|_| asked);
+            let first = first.ok_or(RunError::KeyReused { first: None })?;
+            return Ok((first, true));
+        }
+        let asked = asked.as_ref();
+        let by_hand = Some(ByHand { by, asked });
+        let fired = clock::fire(self, &turn, &schedule, self.now(), by_hand).await?;
         let run = fired.ok_or_else(|| {
             RunError::Forbidden(
                 "the credential of whoever made the schedule works no longer; it is paused now"
                     .to_owned(),
             )
         })?;
-        Ok(self.inner.runs.open(run)?.run())
+        Ok((self.inner.runs.open(run)?.run(), false))
+    }
+
+    /// What the first request under a key made, and whether it asked for the same; none where this is the
+    /// first one.
+    fn first(&self, asked: Option<&Asked>) -> Result<Option<([u8; 16], bool)>, RunError> {
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        let held = asked
+            .held(self.log().as_ref())
+            .map_err(LoadRunError::from)?;
+        let Some(holder) = held else {
+            return Ok(None);
+        };
+        let first = claimed(&holder);
+        let (digest, id) = first.map_err(|error| RunError::Unavailable(Box::new(error)))?;
+        Ok(Some((id, digest == asked.fingerprint)))
     }
 
     async fn steer(&self, by: &Principal, id: ScheduleId, event: Event) -> Result<(), RunError> {
@@ -242,6 +310,15 @@ impl Engine {
     pub(crate) fn schedules_of(&self) -> &Arc<Schedules> {
         &self.inner.schedules
     }
+}
+
+/// Over everything that is asked for.
+fn fingerprint(new: &NewSchedule) -> Digest {
+    let all = json!({
+        "what": what(&new.what), "flags": flags(new.flags), "name": new.name, "cron": new.cron,
+        "zone": new.zone, "overlap": new.overlap,
+    });
+    Digest::of(format!("schedule\n{}", CanonicalJson::of(&all)).as_bytes())
 }
 
 fn names(inputs: &Inputs) -> Vec<String> {

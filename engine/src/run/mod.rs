@@ -29,6 +29,7 @@ pub(crate) mod layout;
 mod plan;
 pub mod receipt;
 mod refusal;
+pub(crate) mod shares;
 pub(crate) mod shell;
 mod skill_file;
 mod start;

@@ -16,10 +16,11 @@ use super::evolve::evolve;
 use super::id::RunId;
 use super::layout::{self, LoadRunError};
 use super::refusal::RunRefusal;
+use super::shares::Shares;
 use super::state::Run;
 use crate::action::Instigator;
 use crate::canon::CanonicalJson;
-use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX};
+use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX, RUNS_PER_CALLER_MAX};
 use crate::scheduler::ENGINE;
 use crate::skill::SkillErrors;
 use crate::store::{BoxError, CommitError, Store};
@@ -29,6 +30,7 @@ use crate::time::Timestamp;
 /// The runs of one log.
 pub(crate) struct Runs {
     pub(crate) store: Arc<Store>,
+    pub(crate) shares: Arc<Shares>,
     live: PlainMutex<HashMap<RunId, Weak<Live>>>,
     /// Makes whoever waits for a moment look at the clock.
     woken: watch::Sender<u64>,
@@ -85,6 +87,11 @@ pub enum RunError {
     /// There is no room in the store. Nothing was written, and the same may succeed later.
     #[error("there is no room in the store now; nothing was written")]
     NoRoom(#[source] BoxError),
+    /// Whoever it is for has so many under way that there is no room for another one of theirs.
+    #[error(
+        "{RUNS_PER_CALLER_MAX} runs of this caller are under way already; nothing was started; wait until some have ended, or call some off"
+    )]
+    TooManyOwn,
     /// The store cannot take it now. Nothing was acknowledged.
     #[error("the store cannot take it now")]
     Unavailable(#[source] BoxError),
@@ -126,6 +133,7 @@ impl Runs {
     pub(crate) fn new(store: Arc<Store>) -> Self {
         Self {
             store,
+            shares: Arc::default(),
             live: PlainMutex::default(),
             woken: watch::Sender::new(0),
         }

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::event::{Event, Planned, Schedule};
 use super::shell::Turn;
-use crate::engine::{Engine, WeakEngine};
-use crate::identity::Principal;
+use crate::engine::{ByHand, Engine, WeakEngine};
 use crate::run::{Inputs, NewOrigin, NewRun, RunError, RunId};
 use crate::scheduler::ENGINE;
 use crate::time::Timestamp;
@@ -72,18 +71,18 @@ async fn fire_due(engine: &Engine, now: Timestamp) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Starts a run of a schedule, because it is due or because `pressed` wants it, or records why none was
+/// Starts a run of a schedule, because it is due or because somebody wants it, or records why none was
 /// started. Answers the run.
 pub(crate) async fn fire(
     engine: &Engine,
     turn: &Turn<'_>,
     schedule: &Schedule,
     planned: Timestamp,
-    pressed: Option<&Principal>,
+    by_hand: Option<ByHand<'_>>,
 ) -> Result<Option<RunId>, RunError> {
     let schedules = engine.schedules_of();
-    let (id, by_hand) = (schedule.id, pressed.is_some());
-    let actor = pressed.map_or(ENGINE, |by| by.id.as_str());
+    let (id, is_by_hand) = (schedule.id, by_hand.is_some());
+    let actor = by_hand.as_ref().map_or(ENGINE, |hand| hand.by.id.as_str());
     let Some(by) = engine.identity().principal(&schedule.plan.caller.id) else {
         let reason = "the credential of whoever made it works no longer".to_owned();
         let event = Event::Paused { reason };
@@ -91,7 +90,7 @@ pub(crate) async fn fire(
         return Ok(None);
     };
     // After a crash in between, the run that was begun for this moment is found again.
-    let moment = (!by_hand).then(|| (id.to_string(), planned));
+    let moment = (!is_by_hand).then(|| (id.to_string(), planned));
     let begun = match &moment {
         Some(moment) => engine.run_begun_at(moment)?,
         None => None,
@@ -107,17 +106,17 @@ pub(crate) async fn fire(
         Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),
         None => {
             let new = new_run(schedule);
-            engine.start_run_at(&by, pressed, new, moment).await
+            engine.start_run_at(&by, by_hand, new, moment).await
         }
     };
     let event = match started {
         Ok(run) => Event::Fired {
             planned,
             run: run.id,
-            by_hand,
+            by_hand: is_by_hand,
         },
         Err(error @ (RunError::NoRoom(_) | RunError::Unavailable(_))) => return Err(error),
-        Err(error) if by_hand => return Err(error),
+        Err(error) if is_by_hand => return Err(error),
         Err(error) => Event::Skipped {
             planned,
             reason: error.to_string(),

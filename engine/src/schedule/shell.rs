@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use holdpoint_storage::{
-    Batch, Direction, IndexPut, NewRecord, Record, ScanRange, StreamAppend, StreamId, Version,
+    Batch, Claim, Direction, IndexPut, NewRecord, Record, ScanRange, StreamAppend, StreamId,
+    Version,
 };
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard, watch};
@@ -136,10 +137,22 @@ impl Schedules {
     /// Writes a fact, and applies it once it is durable. `turn` is what it was decided under.
     pub(crate) async fn commit(
         &self,
+        turn: &Turn<'_>,
+        id: ScheduleId,
+        actor: &str,
+        event: Event,
+    ) -> Result<Option<Schedule>, RunError> {
+        self.commit_with(turn, id, actor, event, None).await
+    }
+
+    /// The same in one write with a claim, which nobody may hold.
+    pub(crate) async fn commit_with(
+        &self,
         _turn: &Turn<'_>,
         id: ScheduleId,
         actor: &str,
         event: Event,
+        claim: Option<Claim>,
     ) -> Result<Option<Schedule>, RunError> {
         let before = {
             let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
@@ -153,11 +166,13 @@ impl Schedules {
             .map(|schedule| Entry::new(schedule, version + 1))
             .transpose()?;
         let batch = batch(id, version, entry.is_some(), actor, at, &event);
-        let batch = batch.map_err(|error| RunError::Invalid(error.0))?;
+        let mut batch = batch.map_err(|error| RunError::Invalid(error.0))?;
+        batch.claims.extend(claim);
         self.store
             .append(batch)
             .await
             .map_err(|error| match error {
+                CommitError::ClaimTaken { .. } => RunError::KeyReused { first: None },
                 CommitError::TooLarge(message) => RunError::Invalid(message),
                 other => RunError::from(other),
             })?;

@@ -1,9 +1,12 @@
 //! Code that sleeps, and code that waits for events.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdpoint_engine::run::RunStatus;
+use holdpoint_engine::identity::Principal;
+use holdpoint_engine::limits::RUNS_PER_CALLER_MAX;
 use holdpoint_engine::run::code::{Context, Failure, Workflows};
+use holdpoint_engine::run::{RunError, RunStatus};
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -151,4 +154,37 @@ async fn a_sleep_ends_also_where_nobody_says_that_the_clock_was_set() {
         );
     }
     house.until_status(id, RunStatus::Passed).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i21_one_caller_never_takes_the_room_of_all() {
+    let code = Workflows::default().with("waits", 1, async |ctx: Context, _: Value| {
+        Ok(ctx.wait_for("go").await)
+    });
+    let mut house = House::with(code).await;
+    let mut last = house.call("waits", Value::Null).await;
+    for _ in 1..RUNS_PER_CALLER_MAX {
+        last = house.call("waits", Value::Null).await;
+    }
+    let refused = house.try_call("waits", Value::Null).await;
+    assert!(matches!(refused, Err(RunError::TooManyOwn)), "{refused:?}");
+
+    let own = house.by.clone();
+    house.by = Principal::local("somebody else", BTreeSet::new());
+    house.call("waits", Value::Null).await;
+    house.by = own;
+    house
+        .send(last, "go", Value::Null)
+        .await
+        .expect("it is sent");
+    house.until_status(last, RunStatus::Passed).await;
+    // Its task ends a moment after it.
+    let room = async {
+        while house.try_call("waits", Value::Null).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), room)
+        .await
+        .expect("there is room again");
 }

@@ -19,7 +19,7 @@ use crate::problem::{Code, FieldError, Problem, ProblemBody};
 use crate::state::AppState;
 use crate::wire;
 
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// Reads the id in an address; what is not an id names nothing.
@@ -94,12 +94,17 @@ pub(super) async fn submit(
             let location = format!("/v1/actions/{}", found.action.id);
             headers.insert(LOCATION, header(&location)?);
             headers.insert(ETAG, etag(&found)?);
-            if replayed {
-                headers.insert(REPLAYED, HeaderValue::from_static("true"));
-            }
+            note_replay(headers, replayed);
             note_wait(headers, at_most);
             Ok(response)
         }
+    }
+}
+
+/// Says that the first answer is given again.
+pub(super) fn note_replay(headers: &mut HeaderMap, replayed: bool) {
+    if replayed {
+        headers.insert(REPLAYED, HeaderValue::from_static("true"));
     }
 }
 

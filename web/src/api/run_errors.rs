@@ -33,6 +33,7 @@ impl From<RunError> for Problem {
                 Self::new(Code::KeyReused, detail)
             }
             RunError::Overloaded => Self::new(Code::Overloaded, error.to_string()).after(LATER),
+            RunError::TooManyOwn => Self::new(Code::RateLimited, error.to_string()).after(LATER),
             RunError::NoRoom(source) | RunError::Unavailable(source) => {
                 unavailable(source.as_ref())
             }

@@ -9,10 +9,10 @@ use holdpoint_engine::engine::RunQuery;
 use holdpoint_engine::identity::Principal;
 use holdpoint_engine::run::{Flags, Inputs, NewOrigin, NewRun, Run, RunError, RunId, RunStatus};
 use http::header::{ETAG, IF_NONE_MATCH, LINK, LOCATION};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use super::actions::{REPLAYED, header, matches, note_wait};
+use super::actions::{header, matches, note_replay, note_wait};
 use super::actions_list::{next_link, page_limit};
 use super::params::{Params, bad, nearest};
 use super::{Body, idempotency, wait};
@@ -74,11 +74,9 @@ pub(super) async fn start(
         StatusCode::CREATED
     };
     let mut response = (status, answer(&state, &run)?).into_response();
-    let headers = response.headers_mut();
-    headers.insert(LOCATION, header(&format!("/v1/runs/{}", run.id))?);
-    if replayed {
-        headers.insert(REPLAYED, HeaderValue::from_static("true"));
-    }
+    let place = header(&format!("/v1/runs/{}", run.id))?;
+    response.headers_mut().insert(LOCATION, place);
+    note_replay(response.headers_mut(), replayed);
     Ok(response)
 }
 

@@ -6,13 +6,13 @@ use axum::response::{IntoResponse, Response};
 use holdpoint_engine::engine::NewSchedule;
 use holdpoint_engine::run::Flags;
 use holdpoint_engine::schedule::ScheduleId;
-use http::StatusCode;
 use http::header::LOCATION;
+use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use super::actions::header;
+use super::actions::{header, note_replay};
 use super::runs::{answer, origin};
-use super::{Body, Params};
+use super::{Body, Params, idempotency};
 use crate::auth::Caller;
 use crate::problem::{Code, Problem, ProblemBody};
 use crate::state::AppState;
@@ -34,17 +34,21 @@ fn schedule_id(text: &str) -> Result<ScheduleId, Problem> {
 #[utoipa::path(
     post, path = "/v1/schedules", tag = "runs", operation_id = "create_schedule",
     security(("bearer" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "As with `POST /v1/runs`: the same request under the same key is answered with the first schedule, with another one it is 422")),
     request_body = wire::NewSchedule,
     responses(
         (status = 201, description = "Durable; `Location` names it", body = wire::Schedule),
+        (status = 200, description = "There before (`Idempotency-Replayed: true`)", body = wire::Schedule),
         (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn create(
     State(state): State<AppState>,
     Caller(by): Caller,
+    headers: HeaderMap,
     body: Body<wire::NewSchedule>,
 ) -> Result<Response, Problem> {
+    let key = idempotency::key(&headers)?;
     let run = &body.value.run;
     let json = body.json.get("run").unwrap_or(&Value::Null);
     let new = NewSchedule {
@@ -59,11 +63,18 @@ pub(super) async fn create(
         zone: body.value.zone.clone(),
         overlap: body.value.overlap,
     };
-    let made = state.engine.create_schedule(&by, new).await?;
+    let made = state.engine.create_schedule_once(&by, new, key.as_deref());
+    let (made, replayed) = made.await?;
     let schedule = wire::Schedule::from(&made);
     let place = header(&format!("/v1/schedules/{}", schedule.id))?;
-    let mut response = (StatusCode::CREATED, AxumJson(schedule)).into_response();
+    let status = if replayed {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
+    let mut response = (status, AxumJson(schedule)).into_response();
     response.headers_mut().insert(LOCATION, place);
+    note_replay(response.headers_mut(), replayed);
     Ok(response)
 }
 
@@ -184,7 +195,10 @@ pub(super) async fn resume(
 #[utoipa::path(
     post, path = "/v1/schedules/{id}/run", tag = "runs", operation_id = "run_schedule",
     security(("bearer" = [])),
-    params(("id" = String, Path, description = "`sch_…`")),
+    params(
+        ("id" = String, Path, description = "`sch_…`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "As with `POST /v1/runs`: the same request under the same key is answered with the first run (`Idempotency-Replayed: true`)"),
+    ),
     responses(
         (status = 200, description = "The run that began", body = wire::Run),
         (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
@@ -194,7 +208,13 @@ pub(super) async fn run_now(
     State(state): State<AppState>,
     Caller(by): Caller,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let run = state.engine.run_schedule(&by, schedule_id(&id)?).await?;
-    answer(&state, &run)
+    let key = idempotency::key(&headers)?;
+    let id = schedule_id(&id)?;
+    let started = state.engine.run_schedule_once(&by, id, key.as_deref());
+    let (run, replayed) = started.await?;
+    let mut response = answer(&state, &run)?;
+    note_replay(response.headers_mut(), replayed);
+    Ok(response)
 }

@@ -65,6 +65,41 @@ async fn a_schedule_is_made_paused_resumed_run_and_taken_away() {
 }
 
 #[tokio::test]
+async fn i15_a_repeated_request_makes_no_second_schedule_and_starts_no_second_run() {
+    let world = World::new().await;
+    let send = async |key: &str, path: &str, body: &Value| {
+        let mut request = world.request("service", "POST", path, Some(&body.to_string()));
+        let name = http::HeaderName::from_static("idempotency-key");
+        let key = key.parse().expect("a header");
+        request.headers_mut().insert(name, key);
+        world.send(request).await
+    };
+    let body = world.schedule_body();
+    let first = send("k1", "/v1/schedules", &body).await;
+    let again = send("\"k1\"", "/v1/schedules", &body).await;
+    assert_eq!((first.status.as_u16(), again.status.as_u16()), (201, 200));
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    let (made, same) = (first.json(), again.json());
+    assert_eq!(made["id"], same["id"]);
+    let mut other = body.clone();
+    other["name"] = json!("another");
+    let refused = send("k1", "/v1/schedules", &other).await;
+    assert_eq!(refused.problem(), (422, "key_reused".to_owned()));
+
+    let run = at(&made, "/run");
+    let first = send("k2", &run, &json!({})).await;
+    let again = send("k2", &run, &json!({})).await;
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    assert_eq!(first.json()["id"], again.json()["id"]);
+    let refused = send("k2", "/v1/runs", &body["run"]).await;
+    assert_eq!(refused.problem(), (422, "key_reused".to_owned()));
+    let list = world.get("service", "/v1/schedules").await.json();
+    assert_eq!(list["data"].as_array().map(Vec::len), Some(1));
+    let runs = world.get("service", "/v1/runs").await.json();
+    assert_eq!(runs["data"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_schedule_is_said() {
     let world = World::new().await;
     for (member, value, words) in [

@@ -101,9 +101,10 @@ fn conclude(
             "status-title",
             format!("Nothing was recorded: {error}. The page shows how it stands now."),
         ),
-        RunError::BadInputs(_) | RunError::Invalid(_) | RunError::Overloaded => {
-            (field, error.to_string())
-        }
+        RunError::BadInputs(_)
+        | RunError::Invalid(_)
+        | RunError::Overloaded
+        | RunError::TooManyOwn => (field, error.to_string()),
         RunError::NotFound
         | RunError::Forbidden(_)
         | RunError::BadSkill(_)

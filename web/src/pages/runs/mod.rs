@@ -51,7 +51,8 @@ impl From<RunError> for PageError {
             | RunError::BadSteps(_)
             | RunError::Invalid(_)
             | RunError::KeyReused { .. }
-            | RunError::Overloaded => Self::BadRequest(error.to_string()),
+            | RunError::Overloaded
+            | RunError::TooManyOwn => Self::BadRequest(error.to_string()),
         }
     }
 }

@@ -223,7 +223,8 @@ fn refused(visit: &Visit, error: RunError) -> Result<Response, PageError> {
         | RunError::BadInputs(_)
         | RunError::BadTools(_)
         | RunError::BadSteps(_)
-        | RunError::Overloaded => show(visit, Some(error.to_string())),
+        | RunError::Overloaded
+        | RunError::TooManyOwn => show(visit, Some(error.to_string())),
         RunError::NotFound
         | RunError::Forbidden(_)
         | RunError::Refused(_)
