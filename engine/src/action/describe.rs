@@ -26,13 +26,10 @@ pub fn describe(event: &Event) -> Value {
         Event::Approved { hold_until, at } => {
             json!({ "hold_until": hold_until.rfc3339(), "at": at.rfc3339() })
         }
-        Event::Rejected { by, reason, at } => {
-            json!({ "by": by, "reason": reason, "at": at.rfc3339() })
+        Event::Rejected { .. } | Event::Withdrawn { .. } | Event::Cancelled { .. } => {
+            ended_by(event)
         }
         Event::Expired { at } => json!({ "at": at.rfc3339() }),
-        Event::Withdrawn { by, reason, at } | Event::Cancelled { by, reason, at } => {
-            json!({ "by": by, "reason": reason, "at": at.rfc3339() })
-        }
         Event::Deferred {
             message,
             retry_at,
@@ -85,6 +82,18 @@ pub fn describe(event: &Event) -> Value {
         | Event::ResendRecorded { .. }
         | Event::ResendFailed { .. }
         | Event::ResendDropped { .. } => again::sent_again(event),
+    }
+}
+
+fn ended_by(event: &Event) -> Value {
+    match event {
+        Event::Rejected { by, reason, at } => {
+            json!({ "by": by, "reason": reason, "at": at.rfc3339() })
+        }
+        Event::Withdrawn { by, reason, at } | Event::Cancelled { by, reason, at } => {
+            json!({ "by": by, "reason": reason, "at": at.rfc3339() })
+        }
+        other => unreachable!("{} is not what somebody ended", other.kind()),
     }
 }
 

@@ -260,8 +260,7 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// A worker has the attempt from now on. Stands right behind its commit record, in the same
-    /// append.
+    /// A worker has the attempt from now on. Stands right behind its commit record, in one append.
     LeaseGranted {
         /// Which attempt.
         attempt: u32,
@@ -372,8 +371,7 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// The worker asked under a key: the same claim again is answered with this lease while it runs.
-    /// Stands right behind the lease, in the same append.
+    /// The same claim again is answered with this lease while it runs. In the append of the lease.
     LeaseKeyed {
         /// Which attempt.
         attempt: u32,
@@ -383,8 +381,7 @@ pub enum Event {
         at: Timestamp,
     },
     /// The answer of a step of a run as it came, where the evidence is not the same text: its assertions are
-    /// held against this one, also after a crash. Stands right before how the attempt ended, in the same
-    /// append.
+    /// held against this one, also after a crash. Stands right before how the attempt ended, in one append.
     AnswerKept {
         /// Which attempt.
         attempt: u32,
@@ -393,8 +390,7 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// Who, besides its caller, made the run go on that it is a step of. Stands right behind the
-    /// proposal, in the same append.
+    /// Who, besides its caller, made its run go on. Stands behind the proposal, in the same append.
     Instigated {
         /// Who; never empty.
         by: Vec<Instigator>,

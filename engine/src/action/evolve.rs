@@ -291,13 +291,8 @@ fn apply(mut action: Action, event: &Event) -> Action {
             at,
             ..
         } => {
-            attempt::end(
-                &mut action,
-                AttemptResult::NotDone,
-                None,
-                Some(message),
-                *at,
-            );
+            let note = Some(message);
+            attempt::end(&mut action, AttemptResult::NotDone, None, note, *at);
             wait_again(&mut action, message, *retry_at);
         }
         Event::AttemptUnknown {

@@ -213,7 +213,7 @@ async fn make(
             wish,
             today,
         };
-        return help.with(driver, skill, (&step, report), vars).await;
+        return Box::pin(help.with(driver, skill, (&step, report), vars)).await;
     }
     driver.end_step(&wish.path, report.clone()).await?;
     Ok(Some(report))

@@ -102,12 +102,11 @@ pub(crate) async fn fire(
             .unfinished_of(id)?
             .filter(|other| Some(*other) != begun)
     };
-    let started = match goes_on {
-        Some(last) => Err(RunError::Invalid(format!("the run {last} still goes on"))),
-        None => {
-            let new = new_run(schedule);
-            engine.start_run_at(&by, by_hand, new, moment).await
-        }
+    let started = if let Some(last) = goes_on {
+        Err(RunError::Invalid(format!("the run {last} still goes on")))
+    } else {
+        let new = new_run(schedule);
+        engine.start_run_at(&by, by_hand, new, moment).await
     };
     let event = match started {
         Ok(run) => Event::Fired {
