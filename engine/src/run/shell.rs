@@ -222,6 +222,7 @@ impl Runs {
         // A task of its own: what is durable must also be so in memory, whoever goes away.
         let task = tokio::spawn(async move {
             let mut version = live.version.lock().await;
+            runs.store.may_answer()?;
             let run = live.run();
             let at = runs.store.time.now();
             let (next, events) = after(Some(&run), live.id, wishes, at)?;

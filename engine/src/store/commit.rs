@@ -134,8 +134,7 @@ impl Store {
         self: &Arc<Self>,
         request: Request,
     ) -> Result<Committed, CommitError> {
-        let stopped = |error| CommitError::Unavailable(Box::new(error));
-        self.stop.may_write().map_err(stopped)?;
+        self.may_answer()?;
         let state = request.before.as_ref().map(|before| &before.action);
         let events = decide(state, request.command)?;
         if events.is_empty() {
@@ -200,10 +199,16 @@ impl Store {
         }
     }
 
+    /// Fails once a write failed: what is in memory may then be older than the log, so that not even
+    /// "it is so already" is known (invariant I22).
+    pub(crate) fn may_answer(&self) -> Result<(), CommitError> {
+        let stopped = |error| CommitError::Unavailable(Box::new(error));
+        self.stop.may_write().map_err(stopped)
+    }
+
     /// Claims a key without anything else, where it is free.
     pub(crate) async fn claim(&self, claim: Claim) -> Result<(), CommitError> {
-        let stopped = |error| CommitError::Unavailable(Box::new(error));
-        self.stop.may_write().map_err(stopped)?;
+        self.may_answer()?;
         self.append(Batch {
             claims: vec![claim],
             ..Batch::default()

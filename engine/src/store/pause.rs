@@ -156,6 +156,7 @@ impl Store {
         // A task of its own: what is durable must also be so in memory, whoever goes away.
         let task = tokio::spawn(async move {
             let mut version = store.pause.gate.write().await;
+            store.may_answer()?;
             if store.pause.is_paused() == on {
                 return Ok(store.pause.paused());
             }

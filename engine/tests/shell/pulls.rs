@@ -142,6 +142,20 @@ async fn i22_an_error_that_only_the_sign_in_desk_met_is_the_end_for_everybody() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn i22_nobody_is_told_that_it_is_paused_after_a_resumption_of_unknown_outcome() {
+    let shop = Shop::open().await;
+    let log = Arc::new(FaultyLog::new(Arc::new(MemoryLog::new())));
+    let engine = open(log.clone(), &shop.tools(), None).await;
+    let paused = engine.pause(&operator(), "a move").await;
+    paused.expect("paused");
+
+    // It is in the log, and nobody knows.
+    log.fail_after(0, Fault::CrashAfter);
+    assert!(engine.resume(&operator(), None).await.is_err());
+    assert!(engine.pause(&operator(), "not yet").await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn i18_a_key_that_is_revoked_while_it_waits_is_given_nothing() {
     let scene = Scene::open().await;
     let people = scene.engine.identity();
