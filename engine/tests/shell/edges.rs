@@ -171,7 +171,7 @@ async fn i10_a_clock_that_is_set_forward_ends_no_quiet_time() {
     clock.ahead.store(86_400_000, Ordering::SeqCst);
     scene.engine.wake();
     let before = scene.shop.books().checks;
-    let asked = |view: &Versioned| matches!(view.action.phase, Phase::Unknown { checks, .. } if before + 5 < u64::from(checks));
+    let asked = |view: &Versioned| matches!(view.action.phase, Phase::Unknown { checks, .. } if before + 2 < u64::from(checks));
     let ended = scene
         .until_that(view.action.id, |view| {
             asked(view) || 1 < view.action.attempts.len()
