@@ -41,10 +41,7 @@ impl Engine {
         new: NewRun,
         key: Option<&str>,
     ) -> Result<(Arc<Run>, bool), RunError> {
-        may_start(by, new.flags)?;
-        let store = &self.inner.store;
-        let stopped = |error| RunError::Unavailable(Box::new(error));
-        store.stop.may_begin().map_err(stopped)?;
+        self.may_start_now(by, new.flags)?;
         let asked = Asked::of("rk/runs/", by, key, fingerprint(&new));
         if let Some(asked) = &asked {
             let held = asked.held(self.log().as_ref());
@@ -53,7 +50,7 @@ impl Engine {
                 return self.replay_run(by, &holder, asked.fingerprint);
             }
         }
-        let id = RunId::new(store.time.now(), self.random_bytes()?);
+        let id = RunId::new(self.now(), self.random_bytes()?);
         let claim = asked.as_ref().map(|asked| asked.claim(id.as_bytes()));
         match (self.begin_run((by, by), new, id, claim).await?, asked) {
             (Ok(run), _) => Ok((run, false)),
@@ -72,11 +69,8 @@ impl Engine {
         new: NewRun,
         moment: Option<(String, Timestamp)>,
     ) -> Result<Arc<Run>, RunError> {
-        may_start(by, new.flags)?;
-        let store = &self.inner.store;
-        let stopped = |error| RunError::Unavailable(Box::new(error));
-        store.stop.may_begin().map_err(stopped)?;
-        let id = RunId::new(store.time.now(), self.random_bytes()?);
+        self.may_start_now(by, new.flags)?;
+        let id = RunId::new(self.now(), self.random_bytes()?);
         let (pressed, asked) = by_hand.map_or((by, None), |hand| (hand.by, hand.asked));
         let claim = match &moment {
             Some(moment) => Some(Claim {
@@ -90,6 +84,13 @@ impl Engine {
             (Err(holder), Some(_)) => Ok(self.inner.runs.open(run_of(&holder)?)?.run()),
             (Err(_), None) => Err(RunError::KeyReused { first: None }),
         }
+    }
+
+    /// Fails where the principal may not start such a run, or nothing new is taken any more.
+    fn may_start_now(&self, by: &Principal, flags: Flags) -> Result<(), RunError> {
+        may_start(by, flags)?;
+        let stopped = |error| RunError::Unavailable(Box::new(error));
+        self.inner.store.stop.may_begin().map_err(stopped)
     }
 
     /// The run that was started for a moment of a schedule.

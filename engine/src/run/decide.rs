@@ -198,19 +198,9 @@ fn of(run: &Run, command: Command) -> Result<Vec<Event>, RunRefusal> {
 }
 
 fn over(run: &Run) -> RunRefusal {
-    match run.ended.as_ref().map(|ended| &ended.end) {
-        Some(End::Continued(next)) => RunRefusal::GoesOn(*next),
-        Some(
-            End::Passed
-            | End::Failed
-            | End::Rejected
-            | End::Expired
-            | End::ReplanRequired
-            | End::Cancelled
-            | End::Diverged,
-        )
-        | None => RunRefusal::Over,
-    }
+    let ended = run.ended.as_ref();
+    let next = ended.and_then(|ended| ended.end.continued_as());
+    next.map_or(RunRefusal::Over, RunRefusal::GoesOn)
 }
 
 /// Others may not fill a history that the run needs for itself.

@@ -347,6 +347,22 @@ pub enum End {
     Continued(RunId),
 }
 
+impl End {
+    /// The run that it goes on as, where it does.
+    pub fn continued_as(&self) -> Option<RunId> {
+        match self {
+            Self::Continued(next) => Some(*next),
+            Self::Passed
+            | Self::Failed
+            | Self::Rejected
+            | Self::Expired
+            | Self::ReplanRequired
+            | Self::Cancelled
+            | Self::Diverged => None,
+        }
+    }
+}
+
 impl Event {
     /// Its name in the log. A contract.
     pub fn kind(&self) -> &'static str {

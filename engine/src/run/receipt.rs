@@ -183,16 +183,9 @@ impl Receipt {
             ms: ms(ended.map_or(now, |ended| ended.at), run.created_at),
             message: ended.and_then(|ended| ended.message.clone()),
             output: ended.map_or(Value::Null, |ended| ended.output.value()),
-            continued_as: ended.and_then(|ended| match ended.end {
-                End::Continued(next) => Some(next.to_string()),
-                End::Passed
-                | End::Failed
-                | End::Rejected
-                | End::Expired
-                | End::ReplanRequired
-                | End::Cancelled
-                | End::Diverged => None,
-            }),
+            continued_as: ended
+                .and_then(|ended| ended.end.continued_as())
+                .map(|next| next.to_string()),
             totals: Totals::of(&steps),
             steps,
         }

@@ -113,7 +113,7 @@ impl Driver {
             class,
             timeout: wish.timeout,
             attempts: wish.retries.map(|more| more.saturating_add(1)),
-            instigators: self.run().instigators.clone(),
+            instigators: run.instigators.clone(),
             labels: labels(&attempt, &secrets),
         };
         if let Some(message) = self.missing_secret(&tool, &secrets)
