@@ -276,6 +276,7 @@ impl Engine {
         let schedules = self.schedules_of();
         let turn = schedules.turn().await;
         let schedule = self.steerable(by, id)?;
+        self.inner.store.may_answer()?;
         let is_so = match &event {
             Event::Paused { .. } => schedule.paused.is_some(),
             Event::Resumed => schedule.paused.is_none(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use holdpoint_engine::run::{NewOrigin, RunStatus};
+use holdpoint_storage::faulty::{Fault, FaultyLog};
 use holdpoint_storage::{AppendError, Appended, Batch, EventLog, MemoryLog, Record, forward_reads};
 use serde_json::json;
 
@@ -123,4 +124,22 @@ async fn what_is_due_begins_also_where_nobody_says_that_the_clock_was_set() {
     house.until_so(|house| !house.runs().is_empty()).await;
     house.until(1, RunStatus::Waiting).await;
     assert_eq!(house.runs()[0].name, "waits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i22_nobody_is_told_that_a_schedule_is_paused_after_a_resumption_of_unknown_outcome() {
+    let log = Arc::new(MemoryLog::new());
+    let faulty = Arc::new(FaultyLog::new(Arc::clone(&log)));
+    let house = House::on(log, faulty.clone()).await;
+    let made = house.make(waiting(), EACH_HOUR, false).await;
+    let (engine, by, id) = (&house.engine, &house.by, made.schedule.id);
+    engine
+        .pause_schedule(by, id, "a move")
+        .await
+        .expect("paused");
+
+    // It is in the log, and nobody knows.
+    faulty.fail_after(0, Fault::CrashAfter);
+    assert!(engine.resume_schedule(by, id).await.is_err());
+    assert!(engine.pause_schedule(by, id, "not yet").await.is_err());
 }
