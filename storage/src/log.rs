@@ -45,6 +45,13 @@ pub trait EventLog: Send + Sync + 'static {
     /// future is dropped, the batch may or may not be applied.
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError>;
 
+    /// Fails where every append would: once one has failed, nobody knows whether what it wrote is in
+    /// the log, so that not even "it is so already" may be answered from memory (invariant I22). A
+    /// log by itself knows of no such failure before the next append.
+    fn may_append(&self) -> Result<(), AppendError> {
+        Ok(())
+    }
+
     /// The records of a stream with a version above `after`, in order, at most `limit`.
     fn read_stream(
         &self,

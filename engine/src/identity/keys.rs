@@ -34,7 +34,7 @@ impl Identity {
             });
         }
 
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let now = self.now();
         if new.expires_at.is_some_and(|end| end <= now) {
             return Err(ChangeError::Invalid {
@@ -73,7 +73,7 @@ impl Identity {
     /// Revokes a key: from now on it does not work, for ever. Of a revoked key nothing changes.
     pub async fn revoke_key(&self, by: &str, id: &str, reason: &str) -> Result<Key, ChangeError> {
         let reason = text::reason(reason)?;
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let entry = self.key_entry(id)?;
         if entry.key.revoked.is_some() {
             return Ok(entry.key);
@@ -129,8 +129,8 @@ impl Identity {
         }
         let mut draft = Draft::new(id, now);
         draft.put(streams::KEY_USE, id.as_bytes(), event::encode(&now));
-        let turn = self.turn().await;
-        if let Err(error) = self.commit(turn, draft).await {
+        let written = async { self.commit(self.turn().await?, draft).await };
+        if let Err(error) = written.await {
             tracing::warn!(key.id = id, error = %error, "the last use of {id} was not stored");
         }
     }

@@ -39,7 +39,7 @@ impl Identity {
                 reason: "must be above zero and at most 15 minutes".to_owned(),
             });
         }
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         if !self.person_entry(person)?.person.is_enabled() {
             let id = person.to_owned();
             return Err(ChangeError::Disabled { id });
@@ -93,7 +93,7 @@ impl Identity {
         from: &str,
     ) -> Result<(SessionToken, Session, Principal), LinkError> {
         let from = text::from_address(from);
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let now = self.now();
         let hash = token::hash(token);
         let link = if token::is_link(token) {

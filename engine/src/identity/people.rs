@@ -72,7 +72,7 @@ impl Identity {
             None => None,
         };
 
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let now = self.now();
         let id =
             token::new_id("per_", now, self.inner.entropy.as_ref()).map_err(StoreError::from)?;
@@ -124,7 +124,7 @@ impl Identity {
         let (groups, scopes) = (groups.transpose()?, scopes.transpose()?);
         let reason = change.reason.map(|why| text::reason(&why)).transpose()?;
 
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let PersonEntry {
             person, version, ..
         } = self.person_entry(id)?;
@@ -166,7 +166,7 @@ impl Identity {
     ) -> Result<(), ChangeError> {
         self.person_entry(id)?;
         let password = self.hash_password(password).await?;
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let version = self.person_entry(id)?.version;
         let mut draft = Draft::new(by, self.now());
         draft.append(id, version, Event::PasswordSet { password })?;
@@ -185,7 +185,7 @@ impl Identity {
         reason: &str,
     ) -> Result<Person, ChangeError> {
         let reason = text::reason(reason)?;
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let entry = self.person_entry(id)?;
         if !entry.person.is_enabled() {
             return Ok(entry.person);
@@ -208,7 +208,7 @@ impl Identity {
         reason: &str,
     ) -> Result<Person, ChangeError> {
         let reason = text::reason(reason)?;
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let entry = self.person_entry(id)?;
         if entry.person.is_enabled() {
             return Ok(entry.person);

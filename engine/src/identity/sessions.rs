@@ -76,7 +76,7 @@ impl Identity {
 
     /// Signs out: ends the session of this token. Of an unknown or ended one nothing changes.
     pub async fn end_session(&self, token: &str) -> Result<(), StoreError> {
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let hash = token::hash(token);
         let Some(session) = self.session(&hash)? else {
             return Ok(());
@@ -89,7 +89,7 @@ impl Identity {
 
     /// Ends all sessions of a person; answers how many there were.
     pub async fn end_all_sessions(&self, by: &str, person: &str) -> Result<usize, ChangeError> {
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         self.person_entry(person)?;
         let mut draft = Draft::new(by, self.now());
         let ended = self.draft_end_all(&mut draft, person, EndCause::AllEnded)?;
@@ -167,7 +167,7 @@ impl Identity {
 
     /// Moves the last use of a session to now.
     async fn touch(&self, hash: &Digest) -> Result<(), StoreError> {
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         let now = self.now();
         // It may have been ended, or touched by a neighbour, while we waited for our turn.
         let Some(mut session) = self.session(hash)? else {

@@ -51,7 +51,7 @@ impl Identity {
             return Err(SignInError::Refused);
         };
 
-        let turn = self.turn().await;
+        let turn = self.turn().await?;
         // The account may have been disabled, or its password changed, since the check began.
         let now = self.directory().person(&person).cloned();
         let Some(now) = now.filter(|now| now.person.is_enabled() && now.password == hash) else {
@@ -102,8 +102,8 @@ impl Identity {
             cause,
             unrecorded,
         };
-        let turn = self.turn().await;
         let written = async {
+            let turn = self.turn().await?;
             let stream = streams::refused()?;
             let version = self.inner.log.stream_version(&stream)?;
             let mut draft = Draft::new(NOBODY, now);

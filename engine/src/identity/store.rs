@@ -104,9 +104,13 @@ impl Identity {
         lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nobody else is changing anything.
-    pub(super) async fn turn(&self) -> Turn {
-        Arc::clone(&self.inner.writing).lock_owned().await
+    /// Waits until nobody else is changing anything. Nobody gets a turn after a write that failed:
+    /// what is in memory may then be older than the log, so that not even "it is so already" is known
+    /// (invariant I22).
+    pub(super) async fn turn(&self) -> Result<Turn, StoreError> {
+        let turn = Arc::clone(&self.inner.writing).lock_owned().await;
+        self.inner.log.may_append()?;
+        Ok(turn)
     }
 
     /// Writes a change, then applies it to the directory. `turn` is what its decision was made

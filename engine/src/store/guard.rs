@@ -26,12 +26,6 @@ impl GuardedLog {
         }
     }
 
-    fn may_write(&self) -> Result<(), AppendError> {
-        self.stop.may_write().map_err(|error| AppendError::Stopped {
-            reason: error.to_string(),
-        })
-    }
-
     fn watch<T>(&self, outcome: Result<T, AppendError>) -> Result<T, AppendError> {
         match &outcome {
             // What comes after closing meets no error of the store.
@@ -56,14 +50,20 @@ impl GuardedLog {
 #[async_trait]
 impl EventLog for GuardedLog {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
-        self.may_write()?;
+        self.may_append()?;
         self.watch(self.inner.append(batch).await)
+    }
+
+    fn may_append(&self) -> Result<(), AppendError> {
+        self.stop.may_write().map_err(|error| AppendError::Stopped {
+            reason: error.to_string(),
+        })
     }
 
     forward_reads!(self => self.inner);
 
     async fn restore(&self, records: Vec<Record>) -> Result<(), AppendError> {
-        self.may_write()?;
+        self.may_append()?;
         self.watch(self.inner.restore(records).await)
     }
 

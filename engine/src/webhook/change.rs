@@ -68,7 +68,7 @@ impl Webhooks {
         let Some(key) = self.inner.key.clone() else {
             return Err(no_key());
         };
-        let turn = self.turn_to_create().await;
+        let turn = self.turn_to_create().await?;
         if !self.has_room() {
             let reason = format!(
                 "there are {WEBHOOK_ENDPOINTS_MAX} webhook endpoints already, which is the most; \
@@ -110,7 +110,7 @@ impl Webhooks {
         change.types.as_ref().map_or(Ok(()), check_types)?;
         change.tools.as_ref().map_or(Ok(()), check_tools)?;
         let reason = change.reason.map(|why| text::reason(&why)).transpose()?;
-        let (turn, before) = self.turn(id).await.ok_or(WebhookError::NotFound)?;
+        let (turn, before) = self.turn(id).await?.ok_or(WebhookError::NotFound)?;
         let after = Endpoint {
             name: name.unwrap_or_else(|| before.name.clone()),
             url: url.unwrap_or_else(|| before.url.clone()),
@@ -149,7 +149,7 @@ impl Webhooks {
         let Some(key) = self.inner.key.clone() else {
             return Err(no_key());
         };
-        let (turn, before) = self.turn(id).await.ok_or(WebhookError::NotFound)?;
+        let (turn, before) = self.turn(id).await?.ok_or(WebhookError::NotFound)?;
         let secret = key.secret(id, before.next_generation());
         let at = self.now();
         let event = Event::SecretRotated {
@@ -170,7 +170,7 @@ impl Webhooks {
         reason: &str,
     ) -> Result<Endpoint, WebhookError> {
         let reason = text::reason(reason)?;
-        let (turn, before) = self.turn(id).await.ok_or(WebhookError::NotFound)?;
+        let (turn, before) = self.turn(id).await?.ok_or(WebhookError::NotFound)?;
         if !before.is_enabled() {
             return Ok(before);
         }
@@ -197,7 +197,7 @@ impl Webhooks {
         reason: &str,
     ) -> Result<Endpoint, WebhookError> {
         let reason = text::reason(reason)?;
-        let (turn, before) = self.turn(id).await.ok_or(WebhookError::NotFound)?;
+        let (turn, before) = self.turn(id).await?.ok_or(WebhookError::NotFound)?;
         if before.is_enabled() {
             return match from {
                 None => Ok(before),
@@ -219,7 +219,7 @@ impl Webhooks {
     /// Deletes an endpoint, with what is kept of its messages. Its history stays.
     pub async fn delete(&self, by: &str, id: EndpointId, reason: &str) -> Result<(), WebhookError> {
         let reason = text::reason(reason)?;
-        let (turn, _) = self.turn(id).await.ok_or(WebhookError::NotFound)?;
+        let (turn, _) = self.turn(id).await?.ok_or(WebhookError::NotFound)?;
         let draft = Draft::of(by, self.now(), Event::Deleted { reason });
         self.commit(turn, id, draft).await?;
         Ok(())

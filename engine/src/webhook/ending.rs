@@ -43,7 +43,7 @@ impl Webhooks {
         epoch: Version,
         position: Position,
     ) -> Result<(), StoreError> {
-        let Some((turn, endpoint)) = self.turn(id).await else {
+        let Some((turn, endpoint)) = self.turn(id).await? else {
             return Ok(());
         };
         let tried = endpoint.place.trying.map(|trying| trying.position);

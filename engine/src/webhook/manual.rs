@@ -75,7 +75,7 @@ impl Sender {
         let (turn, now) = self
             .hooks
             .turn(endpoint.id)
-            .await
+            .await?
             .ok_or(WebhookError::NotFound)?;
         let mut delivery = self.known(&message)?;
         delivery.add(sent.attempt.clone());

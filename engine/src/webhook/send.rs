@@ -151,7 +151,7 @@ impl Sender {
         message: &Message,
         sent: &Sent,
     ) -> Result<Outcome, StoreError> {
-        let Some((turn, now)) = self.hooks.turn(endpoint.id).await else {
+        let Some((turn, now)) = self.hooks.turn(endpoint.id).await? else {
             return Ok(Outcome::Overtaken);
         };
         let position = message.id.position().unwrap_or_default();

@@ -175,15 +175,25 @@ impl Webhooks {
     }
 
     /// Waits until nobody else is changing the endpoint; none where there is no such endpoint.
-    pub(super) async fn turn(&self, id: EndpointId) -> Option<(Turn, Endpoint)> {
-        let turn = Arc::clone(&self.read().get(&id)?.turn);
+    /// Nobody gets a turn after a write that failed: what is in memory may then be older than the
+    /// log, so that not even "it is so already" is known (invariant I22).
+    pub(super) async fn turn(
+        &self,
+        id: EndpointId,
+    ) -> Result<Option<(Turn, Endpoint)>, StoreError> {
+        let Some(turn) = self.read().get(&id).map(|entry| Arc::clone(&entry.turn)) else {
+            return Ok(None);
+        };
         let turn = turn.lock_owned().await;
-        Some((turn, self.get(id)?))
+        self.inner.log.may_append()?;
+        Ok(self.get(id).map(|endpoint| (turn, endpoint)))
     }
 
     /// Waits until nobody else is creating one.
-    pub(super) async fn turn_to_create(&self) -> Turn {
-        Arc::clone(&self.inner.creating).lock_owned().await
+    pub(super) async fn turn_to_create(&self) -> Result<Turn, StoreError> {
+        let turn = Arc::clone(&self.inner.creating).lock_owned().await;
+        self.inner.log.may_append()?;
+        Ok(turn)
     }
 
     /// Notes that the endpoint is done with an event that it does not hear of. Kept in memory: it is
@@ -198,7 +208,7 @@ impl Webhooks {
 
     /// Stores how far the endpoint is.
     pub(super) async fn save_place(&self, id: EndpointId) -> Result<(), StoreError> {
-        let Some((turn, endpoint)) = self.turn(id).await else {
+        let Some((turn, endpoint)) = self.turn(id).await? else {
             return Ok(());
         };
         let draft = Draft {

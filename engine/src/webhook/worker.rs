@@ -177,6 +177,9 @@ impl Worker {
         let hooks = &self.sender.hooks;
         loop {
             let mut woken = hooks.woken();
+            // Before the endpoint is read: an attempt that became due after somebody changed the
+            // endpoint must see the change.
+            let now = hooks.now();
             let endpoint = hooks.get(self.id).ok_or(End)?;
             if !endpoint.is_enabled() || endpoint.place.epoch != epoch {
                 return Ok(Step::Restart);
@@ -206,14 +209,14 @@ impl Worker {
                 .trying
                 .filter(|it| it.position == record.position);
             if let Some(due) = due.map(|it| it.next_at)
-                && hooks.now() < due
+                && now < due
             {
                 tokio::select! {
                     biased;
                     () = self.sender.store.stop.reached() => return Err(End),
                     seen = changed.changed() => seen.map_err(|_| End)?,
                     _ = woken.changed() => {}
-                    () = sleep(due, hooks.now()) => {}
+                    () = sleep(due, now) => {}
                 }
                 continue;
             }

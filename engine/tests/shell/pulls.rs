@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holdpoint_engine::action::{AttemptResult, Phase, PrincipalKind, Status};
 use holdpoint_engine::engine::{Assignment, ClaimWish, Engine, Submission, WorkError, WorkOutcome};
-use holdpoint_engine::identity::{NewKey, NewPerson, Principal};
+use holdpoint_engine::identity::{NewKey, NewPerson, PersonChange, Principal};
 use holdpoint_storage::faulty::{Fault, FaultyLog};
 use holdpoint_storage::{Batch, EventLog, IndexPut, MemoryLog};
 use serde_json::json;
@@ -153,6 +153,39 @@ async fn i22_nobody_is_told_that_it_is_paused_after_a_resumption_of_unknown_outc
     log.fail_after(0, Fault::CrashAfter);
     assert!(engine.resume(&operator(), None).await.is_err());
     assert!(engine.pause(&operator(), "not yet").await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i22_nobody_is_told_what_an_account_is_already_after_a_write_of_unknown_outcome() {
+    let shop = Shop::open().await;
+    let log = Arc::new(FaultyLog::new(Arc::new(MemoryLog::new())));
+    let engine = open(log.clone(), &shop.tools(), None).await;
+    let people = engine.identity();
+    let person = NewPerson {
+        email: "ana@example.com".to_owned(),
+        name: "Ana".to_owned(),
+        ..NewPerson::default()
+    };
+    let ana = people
+        .create_person("test", person)
+        .await
+        .expect("a person");
+
+    // It is in the log, and nobody knows.
+    log.fail_after(0, Fault::CrashAfter);
+    let disabled = people.disable_person("test", &ana.id, "she left").await;
+    assert!(disabled.is_err());
+    log.heal();
+    let enabled = people.enable_person("test", &ana.id, "a mistake").await;
+    assert!(
+        enabled.is_err(),
+        "it is not known to be enabled: {enabled:?}"
+    );
+    let same = PersonChange::default();
+    let changed = people.change_person("test", &ana.id, same).await;
+    assert!(changed.is_err(), "nor what it is like: {changed:?}");
+    let ended = people.end_all_sessions("test", &ana.id).await;
+    assert!(ended.is_err(), "nor that there is no session: {ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

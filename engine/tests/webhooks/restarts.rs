@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdpoint_engine::webhook::EndpointChange;
 use holdpoint_storage::faulty::{Fault, FaultyLog};
 use holdpoint_storage::{Batch, Direction, EventLog, MemoryLog, ScanRange};
 
@@ -186,4 +187,28 @@ async fn i22_a_store_that_fails_while_it_delivers_repeats_a_message_and_skips_no
             );
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i22_nobody_is_told_how_an_endpoint_is_already_after_a_write_of_unknown_outcome() {
+    let house = House::new().await;
+    let (id, _) = house.endpoint("http://127.0.0.1:9/hook").await;
+    house.engine.shutdown(Duration::from_secs(10)).await;
+    let faulty = Arc::new(FaultyLog::new(Arc::new(house.log.reopen())));
+    let engine = open(faulty.clone(), None, house.key.clone()).await;
+    let by = &house.admin;
+
+    // It is in the log, and nobody knows.
+    faulty.fail_after(0, Fault::CrashAfter);
+    let disabled = engine.disable_webhook(by, id, "a move").await;
+    assert!(disabled.is_err());
+    faulty.heal();
+    let enabled = engine.enable_webhook(by, id, None, "not yet").await;
+    assert!(
+        enabled.is_err(),
+        "it is not known to be enabled: {enabled:?}"
+    );
+    let same = EndpointChange::default();
+    let changed = engine.change_webhook(by, id, same).await;
+    assert!(changed.is_err(), "nor what it is like: {changed:?}");
 }
