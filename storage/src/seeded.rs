@@ -49,6 +49,8 @@ bugs! {
     PooledRetry = "pooled_retry",
     /// "Not found" counts at once, while the request may still be on its way.
     NoQuietTime = "no_quiet_time",
+    /// "Not found" counts after half of the time for which a request may be on its way.
+    HalfQuietTime = "half_quiet_time",
     /// The source of truth is not asked for our own reference but for something like it.
     MatchByAmount = "match_by_amount",
     /// A vote is appended whatever happened since the state that it was decided on.

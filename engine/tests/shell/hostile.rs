@@ -30,6 +30,12 @@ async fn i02_i10_i25_no_target_however_hostile_makes_it_happen_twice_or_be_told_
     assert!(0 < score.by_machine && 0 < score.by_person, "{score}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn i02_i10_what_takes_effect_late_is_waited_for_and_not_sent_again() {
+    let score = run::Run::begin(rows::late()).await.end().await;
+    assert!(3 <= score.manners && 0 < score.by_machine, "{score}");
+}
+
 fn tool(address: SocketAddr) -> Value {
     json!({
         "safetyClass": "irreversible",

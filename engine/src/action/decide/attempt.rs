@@ -133,7 +133,11 @@ pub(super) fn ended(
             message,
             quiet_at: last
                 .send_deadline
-                .plus_ms(terms.request_lifetime_ms)
+                .plus_ms(if Bug::HalfQuietTime.is_on() {
+                    terms.request_lifetime_ms / 2
+                } else {
+                    terms.request_lifetime_ms
+                })
                 .plus_ms(terms.settle_ms),
             next_check: terms.can_check.then(|| at.plus_ms(terms.settle_ms)),
             at,

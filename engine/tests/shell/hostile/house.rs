@@ -23,8 +23,9 @@ use crate::world::ManualClock;
 pub(super) struct Books {
     pub(super) effects: BTreeMap<String, u32>,
     pub(super) sends: BTreeMap<String, u32>,
-    /// Effects that come later: when, in milliseconds of the test's clock, and for which key.
-    later: Vec<(i64, String)>,
+    /// Effects that come later: when, in milliseconds of the test's clock, for which key, and what
+    /// the target makes of a key that it has seen.
+    later: Vec<(i64, String, Keys)>,
     asked: BTreeMap<String, u32>,
 }
 
@@ -100,13 +101,16 @@ impl Books {
     fn come_to_pass(&mut self, now: i64) {
         let (due, later) = std::mem::take(&mut self.later)
             .into_iter()
-            .partition(|(at, _)| *at <= now);
+            .partition(|(at, ..)| *at <= now);
         self.later = later;
-        let due: Vec<(i64, String)> = due;
-        for (_, key) in due {
-            // What was done in the meantime under the same key is not done again.
+        let due: Vec<(i64, String, Keys)> = due;
+        for (_, key, keys) in due {
             let count = self.effects.entry(key).or_default();
-            *count = (*count).max(1);
+            match keys {
+                Keys::Ignored => *count += 1,
+                // What was done in the meantime under the same key is not done again.
+                Keys::Honoured | Keys::Kept => *count = (*count).max(1),
+            }
         }
     }
 
@@ -121,7 +125,7 @@ impl Books {
             Deed::Never => return,
             Deed::Later(wait) => {
                 let wait = i64::try_from(wait.as_millis()).expect("a short time");
-                return self.later.push((now + wait, key.to_owned()));
+                return self.later.push((now + wait, key.to_owned(), manner.keys));
             }
             Deed::Once => 1,
             Deed::Twice => 2,

@@ -286,6 +286,7 @@ fn doings() -> Vec<Manner> {
     vec![
         late("done a second later", 1),
         late("done a minute later", 59),
+        late("done at the end of its lifetime", 89),
         Manner {
             keys: Keys::Honoured,
             kind_later: true,

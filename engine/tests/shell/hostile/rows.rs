@@ -14,6 +14,12 @@ use super::manners::{Deed, Keys, Manner, Seen, all, cuts, keeping_keys};
 /// The classes that are recorded.
 const CLASSES: [&str; 3] = ["write-once-checkable", "irreversible", "approval-bound"];
 
+/// After so long the call is given up.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// So long after that a request may still take effect, as the definition says.
+const LIFETIME: Duration = Duration::from_mins(1);
+
 /// One call of one tool.
 pub(super) struct Row {
     pub(super) manner: Arc<Manner>,
@@ -82,6 +88,13 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
+/// The rows of targets that do late what they were asked for.
+pub(super) fn late() -> Vec<Row> {
+    let mut rows = rows();
+    rows.retain(|row| matches!(row.manner.deed, Deed::Later(_)));
+    rows
+}
+
 impl Row {
     /// In words, for failures.
     pub(super) fn name(&self) -> String {
@@ -101,13 +114,8 @@ impl Row {
             Seen::Unknown | Seen::DoneOrUnknown | Seen::NotDeliveredOrUnknown => match self.doubter
             {
                 Some(doubter) if doubter.helps() => {
-                    let done_in_the_end = match self.manner.deed {
-                        Deed::Once | Deed::Twice => true,
-                        Deed::Later(wait) => wait <= Duration::from_mins(1),
-                        Deed::Never => false,
-                    };
                     let resent = may_be_resent && self.manner.kind_later;
-                    End::Machine(if done_in_the_end || resent {
+                    End::Machine(if self.is_done_in_time() || resent {
                         Status::Succeeded
                     } else {
                         Status::Failed
@@ -120,6 +128,22 @@ impl Row {
                 Some(_) | None => End::Person,
             },
         }
+    }
+
+    /// Whether the first request takes effect within its declared lifetime.
+    fn is_done_in_time(&self) -> bool {
+        match self.manner.deed {
+            Deed::Once | Deed::Twice => true,
+            Deed::Later(wait) => wait < TIMEOUT + LIFETIME,
+            Deed::Never => false,
+        }
+    }
+
+    /// Whether what the first request did can be found, so that there is no reason for a second one.
+    pub(super) fn is_found(&self) -> bool {
+        self.manner.seen == Seen::Unknown
+            && self.is_done_in_time()
+            && self.doubter.is_some_and(Doubter::helps)
     }
 
     /// How many effects the target may make of it.
@@ -143,10 +167,11 @@ impl Row {
     pub(super) fn tool(&self, number: usize, door: SocketAddr, desk: SocketAddr) -> Value {
         let (scheme, host, port) = (self.manner.scheme, self.manner.host, door.port());
         let timeout = if self.manner.ends_by_time || self.doubter == Some(Doubter::SilentOnce) {
-            "2s"
+            Duration::from_secs(2)
         } else {
-            "30s"
+            TIMEOUT
         };
+        let seconds = |time: Duration| format!("{}s", time.as_secs());
         let mut tool = json!({
             "safetyClass": self.class,
             "execute": {
@@ -154,11 +179,11 @@ impl Row {
                     "post": format!("{scheme}://{host}:{port}/{number}/pay"),
                     "json": { "amount": "{amount}" },
                 },
-                "timeout": timeout,
+                "timeout": seconds(timeout),
                 "retry": { "attempts": 3, "backoff": "1s..5s" },
                 "result": { "type": "object", "required": ["id"] },
             },
-            "requestLifetime": "60s",
+            "requestLifetime": seconds(LIFETIME),
         });
         if self.class != "write-once-checkable" {
             tool["state"] = json!({

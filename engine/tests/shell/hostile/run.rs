@@ -183,6 +183,10 @@ impl Run {
         let status = action.status();
         score.wrong_done += usize::from(status == Status::Succeeded && effects == 0);
         score.wrong_not_done += usize::from(status == Status::Failed && 0 < effects);
+        assert!(
+            !row.is_found() || sends == 1,
+            "i02: {name}: sent {sends} times"
+        );
         let waits = (status, action.due_at()) == (Status::Unknown, None);
         match row.end(seen) {
             End::Machine(expected) => {
