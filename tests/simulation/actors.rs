@@ -6,6 +6,7 @@ use holdpoint_engine::time::Clock as _;
 use serde_json::json;
 
 use crate::client::{Answer, escaped, field};
+use crate::model::Model;
 use crate::people::{APPROVERS, PROGRAMS, Sent, Tab, sign_in};
 use crate::tools::{LOOK, TOOLS};
 use crate::weather::Fault;
@@ -235,11 +236,13 @@ impl World {
 
     /// An action that is in this status, as an approver finds it in the queue.
     pub(crate) fn one_that_is(&self, status: &str) -> Option<String> {
+        self.one_of_those(|model| model.status == status)
+    }
+
+    /// One of the actions for which this holds.
+    pub(crate) fn one_of_those(&self, holds: impl Fn(&Model) -> bool) -> Option<String> {
         let watch = self.watch();
-        let all = watch
-            .models
-            .iter()
-            .filter(|(_, model)| model.status == status);
+        let all = watch.models.iter().filter(|(_, model)| holds(model));
         let ids: Vec<_> = all.map(|(id, _)| format!("act_{id}")).collect();
         self.dice.pick(&ids).cloned()
     }

@@ -126,6 +126,13 @@ fn a_message_that_comes_again_though_it_was_taken_is_found() {
 }
 
 #[test]
+fn i27_a_doubt_that_nobody_looks_at_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::Forgets);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.contains("and no person is asked"), "{what}");
+}
+
+#[test]
 fn i10_a_source_of_truth_that_lies_is_found() {
     let sum = many(0, FOUND_WITHIN, Broken::Source);
     let (_, what, _) = sum.wrong.first().expect("a violation");

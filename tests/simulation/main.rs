@@ -12,10 +12,11 @@
 //! target), the people of [`people`] and what they do in [`actors`] and, where they are workers,
 //! [`hands`]; [`staff`] are operators, who also use the pause [`switch`], and [`hooks`] are the
 //! endpoints of webhooks. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
-//! end. After every step [`watch`] reads what has become durable and holds it against [`model`], an
-//! oracle written from the design ([`ears`] is its part about webhooks), and against the books of the
-//! bank, which are the truth. [`run`] lives through many seeds at once, [`broken`] sees to it that the
-//! checks bite, and [`reach`] knows which transitions no seed need take.
+//! end. What the engine reads of the disk it reads through [`eyes`]. After every step [`watch`] reads
+//! what has become durable and holds it against [`model`], an oracle written from the design ([`known`]
+//! is what it knows of each tool, [`ears`] its part about webhooks), and against the books of the bank,
+//! which are the truth. [`run`] lives through many seeds at once, [`broken`] sees to it that the checks
+//! bite, and [`reach`] knows which transitions no seed need take.
 //!
 //! A violation that was found is a seed in `seeds.txt`, which every run lives through first.
 
@@ -28,8 +29,10 @@ mod clock;
 mod dice;
 mod disk;
 mod ears;
+mod eyes;
 mod hands;
 mod hooks;
+mod known;
 mod life;
 mod model;
 mod people;

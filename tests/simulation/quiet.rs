@@ -2,48 +2,41 @@
 
 use std::time::Duration;
 
+use crate::model::Model;
 use crate::rebuild;
 use crate::world::World;
 
-/// How long it may take, once all faults have ended, until every action is final: longer than every
-/// deadline, every quiet time and every backoff together.
+/// How long the machine may take, once all faults have ended, until nothing is left but what only a
+/// person can end: longer than every deadline, every quiet time and every backoff of a call together.
+const ALONE_MAX: Duration = Duration::from_hours(8);
+
+/// How long it may take after that until everything is final.
 const QUIET_MAX: Duration = Duration::from_hours(72);
 
+/// Between two looks.
+const LOOK: Duration = Duration::from_mins(4);
+
 impl World {
-    /// The faults end; every action must become final within a bound, with an operator at hand.
-    /// Answers whether it has come to an end; the process must be started again where not.
+    /// The faults end. The machine alone brings every action to its end, or to a person; then an
+    /// operator ends the rest. Answers whether it has come to that; the process must be started again
+    /// where not.
     pub(crate) async fn quiet(&self) -> bool {
         let world = self;
         world.weather.is_calm(true);
-        let began = world.clock.true_ms();
-        let bound = u64::try_from(QUIET_MAX.as_millis()).unwrap_or(u64::MAX);
         // What was asked for before is still taken on; its answers take minutes at most.
         tokio::time::sleep(Duration::from_mins(5)).await;
-        loop {
-            // A write that was on its way when the faults ended may have failed.
-            if world.disk().has_stopped() {
-                return false;
-            }
-            world.pull();
-            let is_open = {
-                let watch = world.watch();
-                let actions = watch.models.values().any(|model| !model.is_final());
-                actions || !watch.ears.behind().is_empty()
-            };
-            if !is_open || began + bound < world.clock.true_ms() {
-                break;
-            }
-            if world.watch().switch.is_paused {
-                world.resume().await;
-            }
+        let ended_alone = world.wait_until(ALONE_MAX, World::is_left_to_people).await;
+        if ended_alone.is_none() {
+            return false;
+        }
+        world.must_have_moved();
+        let bound = world.clock.true_ms() + millis(QUIET_MAX);
+        while !world.is_over() && world.clock.true_ms() < bound {
             world.mend_ears().await;
             world.settle().await;
-            if world.has_work() {
-                for _ in 0..4 {
-                    world.work().await;
-                }
+            if world.wait_until(LOOK, World::is_over).await.is_none() {
+                return false;
             }
-            tokio::time::sleep(Duration::from_mins(4)).await;
         }
         // Nothing is on its way any more.
         tokio::time::sleep(Duration::from_mins(5)).await;
@@ -57,4 +50,64 @@ impl World {
         }
         true
     }
+
+    /// Waits until this holds, or for as long as that; none where the disk has stopped, as a write may
+    /// do that was on its way when the faults ended. Workers go on, and nothing stays paused.
+    async fn wait_until(&self, most: Duration, holds: fn(&World) -> bool) -> Option<()> {
+        let until = self.clock.true_ms() + millis(most);
+        loop {
+            if self.disk().has_stopped() {
+                return None;
+            }
+            self.pull();
+            if holds(self) || until <= self.clock.true_ms() {
+                return Some(());
+            }
+            if self.watch().switch.is_paused {
+                self.resume().await;
+            }
+            if self.has_work() {
+                for _ in 0..4 {
+                    self.work().await;
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Whether everything is final, and everybody was told.
+    fn is_over(&self) -> bool {
+        let watch = self.watch();
+        watch.models.values().all(Model::is_final) && watch.ears.behind().is_empty()
+    }
+
+    /// Whether everything is final, or waits for a person who knows how it ended.
+    fn is_left_to_people(&self) -> bool {
+        let watch = self.watch();
+        let mut models = watch.models.values();
+        models.all(|model| model.is_final() || model.waits_for_a_person())
+    }
+
+    /// Nothing that the machine could end waits for somebody who happens to look (I27).
+    fn must_have_moved(&self) {
+        let mut watch = self.watch();
+        let stuck = watch
+            .models
+            .iter()
+            .find(|(_, model)| !model.is_final() && !model.waits_for_a_person());
+        let words = stuck.map(|(id, model)| {
+            let hours = ALONE_MAX.as_secs() / 3600;
+            format!(
+                "I27: {id} ({}) is still {} after {hours} quiet hours, and no person is asked",
+                model.tool, model.status
+            )
+        });
+        if let Some(words) = words {
+            watch.fail(words);
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

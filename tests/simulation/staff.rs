@@ -4,14 +4,19 @@ use std::time::Duration;
 
 use holdpoint_engine::identity::PersonChange;
 
+use crate::model::Model;
 use crate::people::APPROVERS;
 use crate::world::World;
 
 impl World {
     /// An operator looks at the books of the bank, and says what is there. Nobody can know while a
-    /// request may still arrive.
+    /// request may still arrive. In a hurry they settle what the machine could still find out, at the end
+    /// only what it cannot.
     pub(crate) async fn settle(&self) {
-        let Some(action) = self.one_that_is("unknown") else {
+        let is_hasty = self.weather.rages();
+        let wanted =
+            |model: &Model| model.waits_for_a_person() || is_hasty && model.status == "unknown";
+        let Some(action) = self.one_of_those(wanted) else {
             return;
         };
         let key = {

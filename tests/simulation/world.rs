@@ -12,6 +12,7 @@ use crate::bank::{Bank, Line};
 use crate::clock::SimClock;
 use crate::dice::Dice;
 use crate::disk::{Parts, SimDisk};
+use crate::eyes::Eyes;
 use crate::hooks::Post;
 use crate::people::People;
 use crate::tools;
@@ -37,6 +38,8 @@ pub(crate) enum Broken {
     Post,
     /// A message that was taken is sent once more.
     PostTwice,
+    /// The engine overlooks half of what the source of truth is to be asked about.
+    Forgets,
 }
 
 /// The process under test.
@@ -179,7 +182,10 @@ impl World {
             },
             ..Options::default()
         };
-        let log: Arc<dyn EventLog> = self.disk();
+        let log: Arc<dyn EventLog> = Arc::new(Eyes {
+            disk: self.disk(),
+            overlook: self.broken == Broken::Forgets,
+        });
         let engine = Engine::open(log, tools::registry(changed), options)
             .await
             .map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))?;

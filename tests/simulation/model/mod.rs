@@ -18,9 +18,15 @@ pub(crate) use attempt::End;
 use attempt::{Attempt, must};
 use sends::Kept;
 
+use crate::known::{self, Known};
+
+/// How often the source of truth is asked in vain before a person is.
+const ASKED_MAX: u32 = 20;
+
 /// One action.
 pub(crate) struct Model {
     pub(crate) tool: String,
+    known: Known,
     pub(crate) key: String,
     class: SafetyClass,
     askers: BTreeSet<String>,
@@ -41,6 +47,10 @@ pub(crate) struct Model {
     kept: Option<Kept>,
     /// The source of truth cannot tell, or there is none.
     is_past_asking: bool,
+    /// How often it could not tell, of this doubt.
+    asked: u32,
+    /// The same call is to be sent again.
+    resend_is_planned: bool,
     pub(crate) attempts: Vec<Attempt>,
     /// The status after each event.
     pub(crate) statuses: Vec<&'static str>,
@@ -98,6 +108,7 @@ impl Model {
         let caller = &proposal.caller;
         Ok(Self {
             tool: proposal.tool.clone(),
+            known: known::of(&proposal.tool)?,
             key: proposal.idempotency_key.clone(),
             class: proposal.class,
             askers: caller.owner.iter().chain([&caller.id]).cloned().collect(),
@@ -115,6 +126,8 @@ impl Model {
             not_before: i64::MIN,
             kept: None,
             is_past_asking: false,
+            asked: 0,
+            resend_is_planned: false,
             attempts: Vec::new(),
             statuses: vec![status],
             said: BTreeSet::new(),
@@ -128,6 +141,11 @@ impl Model {
 
     pub(crate) fn is_final(&self) -> bool {
         FINAL.contains(&self.status)
+    }
+
+    /// Whether the machine has done all that it can, so that a person is asked how it ended.
+    pub(crate) fn waits_for_a_person(&self) -> bool {
+        self.status == "unknown" && self.is_past_asking && !self.resend_is_planned
     }
 
     /// One more event.
@@ -216,8 +234,14 @@ impl Model {
                 },
                 "executing",
             ) => {
+                must!(
+                    next_check.is_some() == self.known.has_check,
+                    "I27: the source of truth of {} is not asked, or there is none",
+                    self.tool
+                );
                 self.end(End::Unknown)?;
                 self.quiet_at = quiet_at.0;
+                self.asked = 0;
                 self.is_past_asking = next_check.is_none();
                 "unknown"
             }
@@ -264,9 +288,17 @@ impl Model {
             // Nothing is known of the first send yet.
             (Event::ResendFailed { .. }, "executing") => {
                 self.end(End::NotDone)?;
+                self.resend_is_planned = false;
                 "unknown"
             }
             (Event::CheckInconclusive { next_check, .. }, "unknown") => {
+                self.asked += 1;
+                let may_give_up = ASKED_MAX <= self.asked && self.quiet_at <= at;
+                must!(
+                    next_check.is_some() || may_give_up,
+                    "I27: the source of truth is given up after {} questions",
+                    self.asked
+                );
                 self.is_past_asking = next_check.is_none();
                 "unknown"
             }
@@ -275,9 +307,13 @@ impl Model {
                     self.is_past_asking && self.kept.is_some(),
                     "I2: to be sent again before the source of truth gave up"
                 );
+                self.resend_is_planned = true;
                 "unknown"
             }
-            (Event::ResendDropped { .. }, "unknown") => "unknown",
+            (Event::ResendDropped { .. }, "unknown") => {
+                self.resend_is_planned = false;
+                "unknown"
+            }
             (Event::Settled { by, happened, .. }, "unknown") => {
                 let voted = self.votes.iter().any(|cast| cast.voter.id == *by);
                 must!(

@@ -164,6 +164,7 @@ impl Model {
             && resend.idempotency_key == self.key;
         must!(same, "I2: something else is sent again");
         self.must_be_allowed(&resend.approved_by, resend.revalidated.as_ref(), at)?;
+        self.resend_is_planned = false;
         self.attempts.push(Attempt::default());
         Ok("executing")
     }

@@ -1,0 +1,98 @@
+//! The log as the engine reads it: what the disk holds, unless its eyes fail.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdpoint_storage::{
+    AppendError, Appended, Batch, Direction, Entries, EventLog, Origin, Position, ReadError,
+    Record, ScanRange, Stats, StreamId, Subscription, Version,
+};
+
+use crate::disk::SimDisk;
+
+/// The engine's index of what is open, and what its keys begin with for what is unknown.
+const OPEN: u8 = 2;
+const UNKNOWN: u8 = 5;
+
+/// Where in its keys the time stands at which the engine must look, and what stands there for never.
+const DUE: std::ops::Range<usize> = 1..9;
+const NEVER: [u8; 8] = i64::MAX.to_be_bytes();
+
+/// The log of one process, read. See the [module](self).
+pub(crate) struct Eyes {
+    pub(crate) disk: Arc<SimDisk>,
+    /// Overlooks half of what the source of truth is to be asked about: what the checks must find.
+    pub(crate) overlook: bool,
+}
+
+fn is_overlooked(key: &[u8]) -> bool {
+    key.first() == Some(&UNKNOWN)
+        && key.get(DUE).is_some_and(|due| *due != NEVER)
+        && key.last().is_some_and(|byte| byte % 2 == 0)
+}
+
+#[async_trait]
+impl EventLog for Eyes {
+    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
+        self.disk.append(batch).await
+    }
+
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.disk.read_stream(stream, after, limit)
+    }
+
+    fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
+        self.disk.stream_version(stream)
+    }
+
+    fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
+        self.disk.read_all(after, limit)
+    }
+
+    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.disk.get(index, key)
+    }
+
+    fn scan(
+        &self,
+        index: u8,
+        range: ScanRange<'_>,
+        limit: usize,
+        direction: Direction,
+    ) -> Result<Entries, ReadError> {
+        let mut found = self.disk.scan(index, range, limit, direction)?;
+        if self.overlook && index == OPEN {
+            found.retain(|(key, _)| !is_overlooked(key));
+        }
+        Ok(found)
+    }
+
+    fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        self.disk.claim(key)
+    }
+
+    fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
+        self.disk.claims(above, limit)
+    }
+
+    fn subscribe(&self, after: Position) -> Subscription {
+        self.disk.subscribe(after)
+    }
+
+    fn origin(&self) -> Origin {
+        self.disk.origin()
+    }
+
+    fn stats(&self) -> Result<Stats, ReadError> {
+        self.disk.stats()
+    }
+
+    async fn close(&self) {
+        self.disk.close().await;
+    }
+}
