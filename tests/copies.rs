@@ -13,6 +13,9 @@ mod support;
 use std::fs;
 
 use desk::{Desk, OWNER, copy};
+use holdpoint_engine::canon::Digest;
+use holdpoint_storage::Hash;
+use serde_json::{Value, json};
 use support::Run;
 
 type Outcome = Result<(), client::Failure>;
@@ -122,6 +125,70 @@ async fn i07_i29_an_imported_log_has_everything_and_needs_to_be_confirmed() -> O
         .code(0);
     let later = fs::read_to_string(place.path("later.jsonl"))?;
     assert!(later.contains("\"incarnation.confirmed\""), "{history:?}");
+    Ok(())
+}
+
+/// The file without its claims, and with sums that fit it again.
+fn without_claims(whole: &str) -> String {
+    let lines: Vec<&str> = whole.lines().collect();
+    let (last, lines) = lines.split_last().expect("lines");
+    let kept = lines.iter().filter(|line| !line.starts_with("{\"claim\""));
+    let mut text: String = kept.map(|line| format!("{line}\n")).collect();
+    let mut end: Value = serde_json::from_str(last).expect("JSON");
+    end["claims"] = json!(0);
+    end["sha256"] = json!(Hash(Digest::of(text.as_bytes()).0).to_string());
+    let member = |name: &str| format!("\"{name}\":{}", end[name]);
+    let members = ["end", "last_hash", "claims", "sha256"].map(member);
+    text.push_str(&format!("{{{}}}\n", members.join(",")));
+    text
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i07_i15_claims_that_were_taken_out_of_an_export_are_noticed() -> Outcome {
+    let desk = Desk::open();
+    let server = desk.serve("data");
+    desk.submit(&server, "one").await?;
+    server.stop();
+    let place = &desk.place;
+    let proof = place.run(&["verify", "--data", "data"]).ok();
+    let proof = proof.trim().rsplit(' ').next().expect("a proof");
+    let told = place
+        .run(&["export", "--json", "--data", "data", "good.jsonl"])
+        .json();
+    let claims = told["claims_hash"].as_str().expect("a digest");
+    assert!(proof.ends_with(claims), "{proof}: {told}");
+    let whole = fs::read_to_string(place.path("good.jsonl"))?;
+    place.write("bad.jsonl", &without_claims(&whole));
+
+    let check = |file: &str, proof: &str| {
+        let run = place.run(&["verify", "--file", file, "--expect", proof]);
+        (run.code, run.err)
+    };
+    assert_eq!(check("good.jsonl", proof), (0, String::new()));
+    let (code, told) = check("bad.jsonl", proof);
+    assert!(
+        code == 1 && told.contains("0 claims have the digest"),
+        "{told}"
+    );
+
+    // What cannot be compared is said.
+    let (records, _) = proof.rsplit_once(':').expect("three parts");
+    let (code, told) = check("bad.jsonl", records);
+    assert!(code == 0 && told.contains("its third part"), "{told}");
+    let part = ["export", "--data", "data", "--from", "2", "part.jsonl"];
+    place.run(&part).ok();
+    let (code, told) = check("part.jsonl", proof);
+    assert!(code == 0 && told.contains("without them"), "{told}");
+    let found = place
+        .run(&["verify", "--json", "--file", "part.jsonl"])
+        .json();
+    let last = records.split_once(':').expect("a position").0;
+    assert_eq!(found["last_position"].to_string(), last, "{found}");
+    assert!(found["claims"].is_null(), "{found}");
+    for odd in [format!("1:{}", "z".repeat(64)), format!("{proof}:1")] {
+        let (code, told) = check("good.jsonl", &odd);
+        assert!(code == 2 && told.contains("hexadecimal"), "{told}");
+    }
     Ok(())
 }
 

@@ -8,8 +8,8 @@ use clap::{ArgMatches, Args};
 use holdpoint_engine::incarnation;
 use holdpoint_storage::EventLog;
 use holdpoint_storage::transfer::{self, ExportError, Exported};
-use serde_json::json;
 
+use super::proof::Proof;
 use crate::config::{self, PlaceArgs, Settings};
 use crate::data;
 use crate::exit_code::ExitCode;
@@ -58,21 +58,18 @@ pub(crate) async fn run(args: ExportArgs, matches: &ArgMatches, output: Output) 
     };
     log.close().await;
     let written = written?;
-    let Exported {
-        records,
-        claims,
-        last_position,
-        last_hash,
-    } = written;
-    let hash = last_hash.to_string();
+    let end = Proof {
+        records: written.records,
+        position: written.last_position,
+        hash: written.last_hash,
+        claims: written.claims,
+    };
     if output.json && !to_stdout {
-        output.value(&json!({
-            "records": records, "claims": claims,
-            "last_position": last_position, "last_hash": hash,
-        }))?;
+        output.value(&end.json())?;
     } else {
         output.note(&format!(
-            "{records} records and {claims} claims; the last record: {last_position}:{hash}"
+            "{}; the last: {end} (keep that apart from the file, for `holdpoint verify --file FILE --expect`)",
+            end.counts()
         ));
     }
     Ok(ExitCode::Ok)

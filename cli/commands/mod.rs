@@ -15,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod login;
 pub(crate) mod pause;
+mod proof;
 mod recording;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -1,12 +1,14 @@
-//! `holdpoint verify`: the hash chain of the whole log, in its folder or in an exported file.
+//! `holdpoint verify`: the hash chain of the whole log and its claims, in its folder or in an exported
+//! file.
 
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args};
 use holdpoint_storage::transfer::LogFile;
 use holdpoint_storage::verify::{VerifyError, verify_chain};
-use serde_json::json;
+use holdpoint_storage::{EventLog, Hash};
 
+use super::proof::{Kept, Proof};
 use super::{import, recording};
 use crate::config::{self, PlaceArgs, Settings};
 use crate::data;
@@ -29,22 +31,15 @@ pub(crate) struct VerifyArgs {
     /// Check this exported file and no folder; - for stdin
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The hash that the last record must have, as printed by an earlier run, with its position
-    #[arg(long, value_name = "POSITION:HASH", value_parser = known)]
-    expect: Option<(u64, String)>,
-}
-
-fn known(text: &str) -> Result<(u64, String), String> {
-    text.split_once(':')
-        .and_then(|(position, hash)| Some((position.parse().ok()?, hash.to_owned())))
-        .filter(|(position, hash)| 0 < *position && hash.len() == 64)
-        .ok_or_else(|| "write the position, a colon, and 64 hexadecimal digits".to_owned())
+    /// What an earlier run of this, or of export, printed: the record with its hash, and the claims
+    #[arg(long, value_name = "POSITION:HASH:CLAIMS", value_parser = Kept::parse)]
+    expect: Option<Kept>,
 }
 
 /// Checks every record.
 pub(crate) async fn run(args: VerifyArgs, matches: &ArgMatches, output: Output) -> Outcome {
     let expect = args.expect.as_ref();
-    let (records, position, hash) = if let Some(file) = &args.file {
+    let end = if let Some(file) = &args.file {
         check_file(file, expect, output)?
     } else {
         let file = config::load_settings(args.place.config.as_deref())?;
@@ -53,30 +48,32 @@ pub(crate) async fn run(args: VerifyArgs, matches: &ArgMatches, output: Output) 
         let log = data::open_to_read(&settings.data.value, output)?;
         let result = check(log.as_ref(), expect, output);
         log.close().await;
-        let (position, hash) = result?;
-        (position, position, hash)
+        result?
     };
-    if output.json {
-        output.value(&json!({ "records": records, "last_hash": hash }))?;
-    } else {
-        output.line(&format!(
-            "{records} records, all whole; the last: {position}:{hash}"
-        ))?;
+    if let Some(kept) = expect {
+        kept.compare_claims(&end, output)?;
     }
-    if position != 0 && args.expect.is_none() {
+    if output.json {
+        output.value(&end.json())?;
+    } else {
+        output.line(&format!("{}, all whole; the last: {end}", end.counts()))?;
+    }
+    if end.position != 0 && expect.is_none() {
+        let proves = match end.claims {
+            Some(_) => {
+                "no record up to that one was changed or cut off, and while it is the last one no claim either"
+            }
+            None => "no record up to that one was changed or cut off",
+        };
         output.note(&format!(
-            "keep that somewhere else; --expect {position}:{hash} later proves that nothing before it was changed or cut off"
+            "keep that somewhere else; --expect {end} later proves that {proves}"
         ));
     }
     Ok(ExitCode::Ok)
 }
 
-/// Checks an exported file: how many records it has, and the position and hash of the last.
-fn check_file(
-    path: &Path,
-    expect: Option<&(u64, String)>,
-    output: Output,
-) -> Outcome<(u64, u64, String)> {
+/// Checks an exported file; answers with where it ends.
+fn check_file(path: &Path, expect: Option<&Kept>, output: Output) -> Outcome<Proof> {
     let damaged = |error| import::damaged(path, &error);
     let mut file = LogFile::open(recording::open_file(path)?).map_err(damaged)?;
     let header = file.header();
@@ -85,15 +82,15 @@ fn check_file(
     while file.next_item().map_err(damaged)?.is_some() {
         let head = file.head();
         bar.at(head.position);
-        if let Some((position, hash)) = expect
-            && *position == head.position
+        if let Some(kept) = expect
+            && kept.position == head.position
             && !seen
         {
-            compare(*position, hash, &head.hash.to_string())?;
+            kept.compare_record(head.hash)?;
             seen = true;
         }
     }
-    if let Some((position, _)) = expect
+    if let Some(Kept { position, .. }) = expect
         && !seen
     {
         let (from, to) = (header.from, header.to);
@@ -102,56 +99,46 @@ fn check_file(
         )));
     }
     let head = file.head();
-    let records = (header.to + 1).saturating_sub(header.from);
-    Ok((records, head.position, head.hash.to_string()))
+    Ok(Proof {
+        records: (header.to + 1).saturating_sub(header.from),
+        position: head.position,
+        hash: head.hash,
+        claims: header.whole.then(|| file.claims()),
+    })
 }
 
-fn compare(position: u64, expected: &str, found: &str) -> Outcome<()> {
-    if expected.eq_ignore_ascii_case(found) {
-        return Ok(());
-    }
-    Err(Failure::failed(format!(
-        "record {position} has the hash {found}, and {expected} was expected: the history was changed"
-    ))
-    .help("keep a copy of it as it is, and compare it with a backup"))
-}
-
-fn check(
-    log: &dyn holdpoint_storage::EventLog,
-    expect: Option<&(u64, String)>,
-    output: Output,
-) -> Outcome<(u64, String)> {
+fn check(log: &dyn EventLog, expect: Option<&Kept>, output: Output) -> Outcome<Proof> {
     let end = log
         .stats()
         .map_err(|error| Failure::because("the log cannot be read", &error))?
         .last_position;
     let bar = Progress::over(end, "checking", output);
-    let mut last = (0, "0".repeat(64));
+    let mut last = (0, Hash::default());
     let mut seen = false;
     while last.0 < end {
         let mut to = (last.0 + STEP).min(end);
-        if let Some((position, _)) = expect
-            && last.0 < *position
+        if let Some(kept) = expect
+            && last.0 < kept.position
         {
-            to = to.min(*position);
+            to = to.min(kept.position);
         }
         let verified = verify_chain(log, last.0, to).map_err(|error| broken(&error))?;
-        last = (verified.last_position, verified.last_hash.to_string());
-        if let Some((position, hash)) = expect
-            && *position == last.0
+        last = (verified.last_position, verified.last_hash);
+        if let Some(kept) = expect
+            && kept.position == last.0
         {
-            compare(*position, hash, &last.1)?;
+            kept.compare_record(last.1)?;
             seen = true;
         }
         bar.at(last.0);
     }
     drop(bar);
     match expect {
-        Some((position, _)) if !seen => Err(Failure::failed(format!(
+        Some(Kept { position, .. }) if !seen => Err(Failure::failed(format!(
             "the log ends at record {end}, and record {position} was expected: its end was cut off"
         ))
         .help("keep a copy of the folder as it is, then restore a backup")),
-        _ => Ok(last),
+        _ => Proof::of(log, last.0, last.1),
     }
 }
 

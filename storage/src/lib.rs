@@ -12,6 +12,7 @@
 pub mod batch;
 pub mod bounds;
 pub mod chain;
+mod claims;
 pub mod codec;
 pub mod conformance;
 pub mod faulty;
@@ -25,6 +26,7 @@ pub mod transfer;
 pub mod verify;
 
 pub use batch::{Batch, Claim, IndexPut, StreamAppend};
+pub use claims::Claims;
 pub use log::{
     AppendError, Appended, Direction, Entries, EventLog, OpenError, Origin, ReadError, ScanRange,
     Stats, Subscription,

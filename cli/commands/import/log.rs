@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::ArgMatches;
 use holdpoint_storage::transfer::{FileError, ImportError, Imported, LogFile, import};
 use holdpoint_storage::{EventLog, SledLog, SledOptions};
-use serde_json::json;
 
 use super::ImportArgs;
+use crate::commands::proof::Proof;
 use crate::config::{self, Settings};
 use crate::data;
 use crate::exit_code::ExitCode;
@@ -57,16 +57,16 @@ pub(super) async fn run(
         claims,
         last_hash,
     } = finished?;
-    let hash = last_hash.to_string();
+    let end = Proof {
+        records,
+        position: records,
+        hash: last_hash,
+        claims: Some(claims),
+    };
     if output.json {
-        output.value(&json!({
-            "records": records, "claims": claims,
-            "last_position": records, "last_hash": hash,
-        }))?;
+        output.value(&end.json())?;
     } else {
-        output.line(&format!(
-            "{records} records and {claims} claims, all whole; the last: {records}:{hash}"
-        ))?;
+        output.line(&format!("{}, all whole; the last: {end}", end.counts()))?;
     }
     output.note(
         "when the log that it comes from is not used any more, start once with `holdpoint serve --confirm-restore`",

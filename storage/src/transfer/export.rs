@@ -7,22 +7,20 @@ use sha2::{Digest, Sha256};
 use super::FORMAT;
 use super::lines::{ClaimLine, EndLine, HeaderLine, RecordLine};
 use crate::chain::Head;
+use crate::claims::{self, Claims, Summed};
 use crate::log::{EventLog, ReadError};
 use crate::record::{Hash, Position};
 
 /// How many records are read at once.
 const PAGE: usize = 64;
 
-/// How many claims are read at once.
-const CLAIMS_PAGE: usize = 1024;
-
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// How many records.
     pub records: u64,
-    /// How many claims; none where the file does not hold the whole log.
-    pub claims: u64,
+    /// Its claims; none where the file does not hold the whole log.
+    pub claims: Option<Claims>,
     /// The position of the last record.
     pub last_position: Position,
     /// Its hash.
@@ -116,8 +114,12 @@ pub fn export(
         }
         progress(head.position);
     }
-    let claims = if whole { lines.claims(log)? } else { 0 };
-    lines.end(head, claims)?;
+    let claims = if whole {
+        Some(lines.claims(log)?)
+    } else {
+        None
+    };
+    lines.end(head, claims.map_or(0, |claims| claims.count))?;
     Ok(Exported {
         records: (to + 1) - from,
         claims,
@@ -139,19 +141,14 @@ impl Lines<'_> {
         self.out.write_all(&bytes)
     }
 
-    fn claims(&mut self, log: &dyn EventLog) -> Result<u64, ExportError> {
-        let (mut above, mut count) = (None, 0);
-        loop {
-            let claims = log.claims(above.as_deref(), CLAIMS_PAGE)?;
-            for (key, value) in &claims {
-                self.write(&ClaimLine::of(key, value))?;
-                count += 1;
-            }
-            match claims.into_iter().last() {
-                Some((key, _)) => above = Some(key),
-                None => return Ok(count),
-            }
-        }
+    fn claims(&mut self, log: &dyn EventLog) -> Result<Claims, ExportError> {
+        let mut seen = Summed::default();
+        claims::each(log, |key, value| {
+            seen.add(key, value);
+            self.write(&ClaimLine::of(key, value))
+                .map_err(ExportError::from)
+        })?;
+        Ok(seen.claims())
     }
 
     fn end(mut self, head: Head, claims: u64) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use super::read::{FileError, Item, LogFile};
 use crate::batch::{Batch, Claim};
+use crate::claims::Claims;
 use crate::log::{AppendError, EventLog, ReadError};
 use crate::record::{Hash, Position, Record};
 
@@ -18,8 +19,8 @@ const GROUP_BYTES: usize = 1024 * 1024;
 pub struct Imported {
     /// How many records.
     pub records: u64,
-    /// How many claims.
-    pub claims: u64,
+    /// Its claims.
+    pub claims: Claims,
     /// The hash of the last record.
     pub last_hash: Hash,
 }

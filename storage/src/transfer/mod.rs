@@ -15,8 +15,9 @@
 //!   can check it. Bodies, and the keys and values of claims, are base64 (RFC 4648, section 4, with
 //!   padding); hashes are 64 hexadecimal digits; `time_ms` is milliseconds since the Unix epoch.
 //! * Claims (which keys were used, and for what) stand in no record, so a whole log carries them along:
-//!   without them a request could be taken twice after an import. Indexes are not in the file: they are
-//!   made from the records.
+//!   without them a request could be taken twice after an import. No hash of a record covers them, so they
+//!   have a digest of their own ([`crate::Claims`]), which is kept elsewhere together with the last hash.
+//!   Indexes are not in the file: they are made from the records.
 //! * The last line has the position and hash of the last record, the number of claims, and the SHA-256
 //!   of all lines before it with their line ends. A file without it was cut off.
 //!

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::FORMAT;
 use super::lines::{self, ClaimLine, EndLine, HeaderLine, RecordLine, VersionOnly};
 use crate::chain::Head;
+use crate::claims::{Claims, Summed};
 use crate::log::BODY_BYTES_MAX;
 use crate::record::{Hash, Position, Record};
 
@@ -59,7 +60,7 @@ pub struct LogFile<R> {
     digest: Sha256,
     header: Header,
     head: Head,
-    claims: u64,
+    claims: Summed,
     last_claim: Option<Vec<u8>>,
     ended: bool,
 }
@@ -78,7 +79,7 @@ impl<R: BufRead> LogFile<R> {
                 incarnation: 0,
             },
             head: Head::default(),
-            claims: 0,
+            claims: Summed::default(),
             last_claim: None,
             ended: false,
         };
@@ -137,9 +138,9 @@ impl<R: BufRead> LogFile<R> {
         self.line
     }
 
-    /// How many claims were read.
-    pub fn claims(&self) -> u64 {
-        self.claims
+    /// The claims that were read, to be compared with ones kept elsewhere.
+    pub fn claims(&self) -> Claims {
+        self.claims.claims()
     }
 
     /// What comes next; `None` once the end was reached and everything was found whole.
@@ -185,13 +186,14 @@ impl<R: BufRead> LogFile<R> {
         if self.last_claim.as_ref().is_some_and(|last| key <= *last) {
             return Err(self.damaged("the claims are not in order"));
         }
+        self.claims.add(&key, &value);
         self.last_claim = Some(key.clone());
-        self.claims += 1;
         Ok(Item::Claim(key, value))
     }
 
     fn end(&mut self, text: &[u8]) -> Result<(), FileError> {
         let last: EndLine = self.parse(text)?;
+        let claims = self.claims.claims().count;
         let digest = Hash(std::mem::take(&mut self.digest).finalize().into());
         let wrong = if self.head.position != self.header.to || last.end != self.header.to {
             Some(format!(
@@ -200,10 +202,10 @@ impl<R: BufRead> LogFile<R> {
             ))
         } else if last.last_hash != self.head.hash.to_string() {
             Some("it does not name the hash of the last record".to_owned())
-        } else if last.claims != self.claims {
+        } else if last.claims != claims {
             Some(format!(
-                "it names {} claims, there are {}",
-                last.claims, self.claims
+                "it names {} claims, there are {claims}",
+                last.claims
             ))
         } else if last.sha256 != digest.to_string() {
             Some("the lines before it are not those that were written".to_owned())
