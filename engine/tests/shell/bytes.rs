@@ -1,24 +1,30 @@
 //! Any byte of what an approval binds to: another one, and neither the vote nor the commit goes
-//! through (invariant I3). Every change goes the whole way, from the text that is parsed.
+//! through (invariant I3). All changes that are accepted are held against the digests; some of each
+//! part go the whole way, from the text that is parsed.
 
-use std::ops::Range;
+mod texts;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use holdpoint_engine::action::{Refusal, Status};
 use holdpoint_engine::approval::Vote;
-use holdpoint_engine::canon::{CanonicalJson, parse_strict};
+use holdpoint_engine::canon::parse_strict;
 use holdpoint_engine::engine::{ActError, Engine, Options, Submitted, Versioned};
 use holdpoint_engine::target::{Answer, Body, CallError, Outgoing, Target};
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_storage::MemoryLog;
 use proptest::prelude::*;
-use proptest::sample::Index;
-use serde_json::json;
-use tokio::runtime::Runtime;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
+
+use texts::{Change, Part, Texts, accepted, bound, file, texts, tool};
 
 use crate::world::{alice, auditor, ballot, service, submission};
+
+/// So many changes of each part go the whole way.
+const RUNS: u32 = 64;
 
 /// A target that answers each question with these bytes, and counts what it is told to do.
 struct Shop {
@@ -46,97 +52,15 @@ impl Target for Shop {
     }
 }
 
-/// The texts that everything is made from, in canonical form: no byte of them is without meaning.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Texts {
-    tools: Vec<u8>,
-    args: Vec<u8>,
-    state: Vec<u8>,
-}
-
-const POLICY: &str = r#""approval":{"expiresIn":"5h","groups":["finance"],"required":1}"#;
-
-fn texts() -> Texts {
-    let text = |value| CanonicalJson::of(&value).as_str().as_bytes().to_vec();
-    Texts {
-        tools: text(json!({ "tools": { "refund": {
-            "description": "Refund an order",
-            "safetyClass": "approval-bound",
-            "summary": "Refund {amount} for order {order}",
-            "idempotencyKey": "refund:{order}",
-            "state": { "http": { "get": "https://shop.example/orders/{order}" }, "watch": ["/left"] },
-            "execute": {
-                "http": {
-                    "post": "https://shop.example/refunds",
-                    "json": { "amount": "{amount}", "order": "{order}", "note": "{state.note}" },
-                },
-                "timeout": "7s",
-            },
-            "approval": { "required": 1, "groups": ["finance"], "expiresIn": "5h" },
-        } } })),
-        args: text(json!({ "amount": 1200, "order": "8812", "why": ["late", "broken", true] })),
-        state: text(json!({ "left": 5000, "note": "of the third of May" })),
-    }
-}
-
-fn find(text: &[u8], part: &str) -> Range<usize> {
-    let text = std::str::from_utf8(text).expect("text");
-    let start = text.find(part).expect("the part is there");
-    start..start + part.len()
-}
-
-/// One changed byte, and nothing else.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
-    Args,
-    Definition,
-    Policy,
-    /// What is watched.
-    Snapshot,
-    /// What the request is made from beside the arguments.
-    Request,
-}
-
-fn changed(part: Part, place: Index, by: u8) -> Texts {
-    let mut texts = texts();
-    let before = texts.clone();
-    let (text, range) = match part {
-        Part::Args => {
-            let all = 0..texts.args.len();
-            (&mut texts.args, all)
-        }
-        Part::Definition => {
-            let all = 0..texts.tools.len();
-            (&mut texts.tools, all)
-        }
-        Part::Policy => {
-            let range = find(&texts.tools, POLICY);
-            (&mut texts.tools, range)
-        }
-        Part::Snapshot => {
-            let range = find(&texts.state, r#""left":5000"#);
-            (&mut texts.state, range)
-        }
-        Part::Request => {
-            let range = find(&texts.state, "of the third of May");
-            (&mut texts.state, range)
-        }
-    };
-    text[range.start + place.index(range.len())] ^= by;
-    assert_ne!(texts, before, "the change is none");
-    texts
-}
-
-/// An engine over these texts; none where the tools file is refused.
-async fn open(texts: &Texts, shop: &Arc<Shop>, log: &Arc<MemoryLog>) -> Option<Engine> {
-    let tools = std::str::from_utf8(&texts.tools).ok()?;
-    let file = ToolsFile::from_str(tools, Format::Json).ok()?;
+async fn open(texts: &Texts, shop: &Arc<Shop>, log: &Arc<MemoryLog>) -> Engine {
+    let tools = std::str::from_utf8(&texts.tools).expect("text");
+    let file = ToolsFile::from_str(tools, Format::Json).expect("a tools file");
     let options = Options {
         target: Some(shop.clone()),
         ..Options::default()
     };
     let engine = Engine::open(log.clone(), Arc::new(file.registry), options).await;
-    Some(engine.expect("an engine"))
+    engine.expect("an engine")
 }
 
 fn shop(texts: &Texts) -> Arc<Shop> {
@@ -158,13 +82,13 @@ async fn staged(texts: &Texts, engine: &Engine) -> Option<Versioned> {
 
 /// Casts the vote for what the page of the unchanged texts showed.
 async fn vote_on(texts: &Texts) -> Option<Result<Versioned, ActError>> {
-    let original = self::texts();
+    let original = texts::texts();
     let (first, second) = (shop(&original), shop(texts));
     let log = Arc::default();
-    let engine = open(&original, &first, &log).await.expect("it is valid");
+    let engine = open(&original, &first, &log).await;
     let shown = staged(&original, &engine).await.expect("it is taken");
     let other_log = Arc::default();
-    let other = open(texts, &second, &other_log).await?;
+    let other = open(texts, &second, &other_log).await;
     let action = staged(texts, &other).await?;
     let vote = other
         .vote(&alice(), action.action.id, ballot(&shown, Vote::Approve))
@@ -175,11 +99,11 @@ async fn vote_on(texts: &Texts) -> Option<Result<Versioned, ActError>> {
 
 /// Approves what the unchanged texts made, changes them, and looks at what comes of it: the status
 /// and the number of calls.
-async fn commit_after(texts: &Texts) -> Option<(Status, usize)> {
-    let original = self::texts();
+async fn commit_after(texts: &Texts) -> (Status, usize) {
+    let original = texts::texts();
     let shop = shop(&original);
     let log: Arc<MemoryLog> = Arc::default();
-    let engine = open(&original, &shop, &log).await.expect("it is valid");
+    let engine = open(&original, &shop, &log).await;
     let action = staged(&original, &engine).await.expect("it is taken");
     // From here on the world is another one. The vote is for what was shown all the same.
     shop.state
@@ -192,7 +116,7 @@ async fn commit_after(texts: &Texts) -> Option<(Status, usize)> {
     } else {
         engine.shutdown(std::time::Duration::from_mins(1)).await;
         let log = Arc::new(log.reopen());
-        open(texts, &shop, &log).await?
+        open(texts, &shop, &log).await
     };
     engine
         .vote(&alice(), id, ballot(&action, Vote::Approve))
@@ -209,47 +133,105 @@ async fn commit_after(texts: &Texts) -> Option<(Status, usize)> {
         assert_ne!(next.version, view.version, "nothing happens");
         view = next;
     }
-    Some((view.action.status(), shop.posts.load(Ordering::SeqCst)))
+    (view.action.status(), shop.posts.load(Ordering::SeqCst))
 }
 
 #[test]
 fn nothing_stands_in_the_way_where_no_byte_changed() {
-    let runtime = Runtime::new().expect("a runtime");
-    let vote = runtime.block_on(vote_on(&texts())).expect("it is taken");
+    let vote = run(vote_on(&texts())).expect("it is taken");
     assert!(vote.is_ok(), "{vote:?}");
-    let ended = runtime.block_on(commit_after(&texts()));
-    assert_eq!(ended, Some((Status::Succeeded, 1)));
+    let ended = run(commit_after(&texts()));
+    assert_eq!(ended, (Status::Succeeded, 1));
 }
 
-proptest! {
-    #[test]
-    fn i03_a_vote_is_stale_whatever_byte_of_what_it_binds_to_is_another(
-        part in prop::sample::select(vec![Part::Args, Part::Definition, Part::Policy, Part::Snapshot]),
-        place in any::<Index>(),
-        by in 1..=255_u8,
-    ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let vote = runtime.expect("a runtime").block_on(vote_on(&changed(part, place, by)));
-        let is_stale = vote.as_ref().is_none_or(|vote| matches!(
-            vote,
-            Err(ActError::Refused(Refusal::StaleDigest { .. } | Refusal::StaleSnapshot | Refusal::Ineligible(_)))
-        ));
-        prop_assert!(is_stale, "{vote:?}");
+#[test]
+fn i03_no_byte_of_what_is_bound_to_is_another_under_the_same_digest() {
+    let before = bound(&tool(&texts()).expect("a tool"), &texts()).expect("it is accepted");
+    for part in Part::ALL {
+        let accepted = accepted(part);
+        let least = if part == Part::Policy { 50 } else { 400 };
+        assert!(least <= accepted.len(), "{part:?}: {}", accepted.len());
+        for (change, after) in accepted {
+            let is_another = match part {
+                Part::Args | Part::Definition | Part::Policy => before.binding != after.binding,
+                Part::Snapshot => before.snapshot != after.snapshot,
+                Part::Request => before.request != after.request,
+            };
+            assert!(is_another, "{change:?} is not seen");
+        }
     }
+}
 
-    #[test]
-    fn i03_nothing_is_sent_whatever_byte_changed_after_it_was_shown(
-        part in prop::sample::select(vec![Part::Definition, Part::Policy, Part::Snapshot, Part::Request]),
-        place in any::<Index>(),
-        by in 1..=255_u8,
-    ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let ended = runtime.expect("a runtime").block_on(commit_after(&changed(part, place, by)));
-        let Some((status, posts)) = ended else {
-            return Ok(());
-        };
-        prop_assert_eq!(posts, 0);
-        // A state that cannot be read any more is read again until the deadline.
-        prop_assert!(matches!(status, Status::ReplanRequired | Status::Approved), "{status:?}");
+/// Takes some of these changes the whole way. What is refused where it is read does not count.
+fn try_some(changes: Vec<Change>, runs: u32, outcome: impl Fn(Texts) -> Result<(), TestCaseError>) {
+    let config = Config {
+        cases: runs,
+        max_global_rejects: u32::MAX,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let tried = TestRunner::new(config).run(&select(changes), |change| outcome(change.texts()));
+    // The change that is named is all that it takes to see it again.
+    tried.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+fn reject_unless(is_accepted: bool) -> Result<(), TestCaseError> {
+    if is_accepted {
+        Ok(())
+    } else {
+        Err(TestCaseError::reject("it is not accepted"))
     }
+}
+
+fn run<T>(task: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(task)
+}
+
+#[test]
+fn i03_a_vote_is_stale_whatever_byte_of_what_it_binds_to_is_another() {
+    for part in [Part::Args, Part::Definition, Part::Policy, Part::Snapshot] {
+        try_some(Change::all(part), RUNS, |texts| {
+            reject_unless(tool(&texts).is_some_and(|tool| bound(&tool, &texts).is_some()))?;
+            let vote = run(vote_on(&texts));
+            let vote = vote.ok_or_else(|| TestCaseError::reject("it cannot be staged"))?;
+            let is_refused = match (&vote, part) {
+                (Err(ActError::Refused(Refusal::StaleSnapshot)), Part::Snapshot) => true,
+                (Err(ActError::Refused(Refusal::StaleDigest { .. })), _) => part != Part::Snapshot,
+                // Whoever is not in the group of another policy is told so first.
+                (Err(ActError::Refused(Refusal::Ineligible(_))), _) => part == Part::Policy,
+                _ => false,
+            };
+            prop_assert!(is_refused, "{vote:?}");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn i03_nothing_is_sent_whatever_byte_changed_after_it_was_shown() {
+    for part in [
+        Part::Definition,
+        Part::Policy,
+        Part::Snapshot,
+        Part::Request,
+    ] {
+        try_some(Change::all(part), RUNS, |texts| {
+            reject_unless(file(&texts).is_some() && parse_strict(&texts.state).is_ok())?;
+            prop_assert_eq!(run(commit_after(&texts)), (Status::ReplanRequired, 0));
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn i03_nothing_is_sent_while_the_state_cannot_be_read() {
+    try_some(Change::all(Part::Snapshot), RUNS / 4, |texts| {
+        reject_unless(parse_strict(&texts.state).is_err())?;
+        // It is read again until the deadline.
+        prop_assert_eq!(run(commit_after(&texts)), (Status::Approved, 0));
+        Ok(())
+    });
 }
