@@ -177,6 +177,7 @@ impl World {
 
     async fn post(&self, sent: &Sent) -> Option<Answer> {
         let token = self.people().keys.get(sent.program).cloned()?;
+        self.watch().asks(&sent.body);
         let path = "/v1/actions";
         self.call(&token, "POST", path, Some(&sent.body), Some(&sent.key))
             .await
@@ -316,14 +317,13 @@ impl World {
 
     async fn click(&self, tab: &Tab, vote: &'static str) {
         let form = format!("{}reason=as+it+should+be&read=yes", tab.binding);
+        let person = self.people().ids.get(tab.person).cloned();
+        let person = person.unwrap_or_default();
+        self.pull();
+        let now = self.clock.true_ms();
+        self.watch().people.click(&person, &tab.action, now);
         let answer = self.send_form(tab.person, &tab.action, vote, &form).await;
         if answer.is_some_and(|answer| answer.message() == "voted") {
-            let person = self
-                .people()
-                .ids
-                .get(tab.person)
-                .cloned()
-                .unwrap_or_default();
             self.watch().told_vote(&tab.action, &person, vote);
         }
     }

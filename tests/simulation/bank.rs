@@ -18,8 +18,8 @@ use crate::dice::Dice;
 use crate::tools::{LIFETIME_MS, SETTLE_MS, kept_ms};
 use crate::weather::{Fault, Weather};
 
-/// Told of each request before any byte of it counts as sent.
-pub(crate) type OnSend = Box<dyn Fn(&Books, &str) + Send + Sync>;
+/// Told of each request, and of its key, before any byte of it counts as sent.
+pub(crate) type OnSend = Box<dyn Fn(&Books, &Outgoing, &str) + Send + Sync>;
 
 /// The bank. See the [module](self).
 pub(crate) struct Bank {
@@ -95,7 +95,7 @@ impl Bank {
         let key = header("idempotency-key").unwrap_or_default();
         {
             let books = self.books();
-            (self.on_send)(&books, &key);
+            (self.on_send)(&books, &outgoing, &key);
         }
         if self.strikes(Fault::ConnectRefused) {
             self.wait(0, 50).await;

@@ -18,6 +18,8 @@ pub(crate) struct Books {
     /// What became of the letters that a sender still waits for.
     pub(crate) replies: BTreeMap<u64, u16>,
     pub(crate) next: u64,
+    /// True time, when they were opened last.
+    pub(crate) now: u64,
 }
 
 /// What a payment is for.
@@ -57,6 +59,7 @@ impl Books {
 
     /// Delivers whatever has arrived by now.
     pub(crate) fn pass(&mut self, now: u64) {
+        self.now = now;
         self.letters
             .sort_by_key(|letter| (letter.due, letter.number));
         while self.letters.first().is_some_and(|letter| letter.due <= now) {

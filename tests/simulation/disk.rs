@@ -50,6 +50,8 @@ struct State {
     group: Vec<Batch>,
     is_writing: bool,
     stopped: Option<String>,
+    /// When a write failed, in true milliseconds.
+    failed_at: Option<u64>,
     /// Until this true time there is no room, in milliseconds.
     full_until: u64,
 }
@@ -82,6 +84,11 @@ impl SimDisk {
     /// Whether it has stopped for good, so that the process must be started again.
     pub(crate) fn has_stopped(&self) -> bool {
         self.shared.state().stopped.is_some()
+    }
+
+    /// When a write failed, in true milliseconds.
+    pub(crate) fn failed_at(&self) -> Option<u64> {
+        self.shared.state().failed_at
     }
 
     /// The power is cut. Answers with what the next process finds. To be called when nothing of the
@@ -189,6 +196,7 @@ impl Shared {
         if let Sync::Fails | Sync::AnswerLost = outcome {
             let mut state = self.state();
             state.stopped = Some("an earlier write failed".to_owned());
+            state.failed_at = Some(self.parts.clock.true_ms());
             for (_, answer) in std::mem::take(&mut state.waiting) {
                 drop(answer.send(Err(stopped("an earlier write failed"))));
             }

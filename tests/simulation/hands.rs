@@ -60,9 +60,7 @@ impl World {
             return;
         };
         self.pull();
-        let number = work["number"].as_u64().unwrap_or(0);
-        let action = work["action"].as_str().unwrap_or_default();
-        self.watch().given(action, number);
+        self.watch().given(&work);
         if self.strikes(Fault::AnswerOfOursLost) {
             return;
         }

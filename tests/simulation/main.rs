@@ -14,12 +14,13 @@
 //! endpoints of webhooks. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
 //! end. What the engine reads of the disk it reads through [`eyes`]. After every step [`watch`] reads
 //! what has become durable and holds it against [`model`], an oracle written from the design ([`known`]
-//! is what it knows of each tool, [`ears`] its part about webhooks), and against the books of the bank,
+//! is what it knows of each tool, [`access`] of people, [`ears`] its part about webhooks), and against the books of the bank,
 //! which are the truth. [`run`] lives through many seeds at once, [`broken`] sees to it that the checks
 //! bite, and [`reach`] knows which transitions no seed need take.
 //!
 //! A violation that was found is a seed in `seeds.txt`, which every run lives through first.
 
+mod access;
 mod actors;
 mod bank;
 mod books;

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_engine::action::Event;
+use holdpoint_engine::target::Outgoing;
 use holdpoint_storage::{EventLog, MemoryLog, Position, Record};
 
+use serde_json::Value;
+
+use crate::access::People;
 use crate::books::Books;
 use crate::ears::Ears;
 use crate::model::{End, Model};
@@ -29,6 +33,9 @@ pub(crate) struct Watch {
     blind_before: Option<i64>,
     pub(crate) switch: Switch,
     pub(crate) ears: Ears,
+    pub(crate) people: People,
+    /// What programs asked for, by the reference that each of them chose.
+    asked: BTreeMap<String, Vec<Value>>,
 }
 
 impl Watch {
@@ -78,6 +85,9 @@ impl Watch {
                 self.note(format!("{} {}", record.position, record.kind));
                 self.switch.record(&record.kind)?;
             }
+            if record.stream.as_str().starts_with("person/") {
+                self.people.record(record, &decode(record)?, books.now)?;
+            }
             self.ears.other(record);
             return Ok(());
         };
@@ -85,10 +95,10 @@ impl Watch {
             "{} {} {id} {}",
             record.position, record.time_ms, record.kind
         ));
-        let event = decode(record)?;
+        let event: Event = decode(record)?;
         self.switch.allows(&event)?;
         let (before, model) = if record.version == 1 {
-            let model = Model::begin(&event)?;
+            let model = Model::begin(&event, id, &self.asked)?;
             if model.status != "refused"
                 && let Some(other) = self.by_key.insert(model.key.clone(), id.to_owned())
             {
@@ -103,6 +113,9 @@ impl Watch {
                 return Err("I6: an event of an action that never began".to_owned());
             };
             let before = model.status;
+            if let Event::VoteRecorded { cast, .. } = &event {
+                self.people.votes(id, cast)?;
+            }
             model.apply(&event)?;
             let is_blind = self
                 .blind_before
@@ -122,13 +135,31 @@ impl Watch {
         compare(model, &event, books)
     }
 
-    /// A request is about to leave.
-    pub(crate) fn sends(&mut self, log: &MemoryLog, books: &Books, key: &str) {
-        self.pull(log, books);
+    /// A program is about to ask for something.
+    pub(crate) fn asks(&mut self, body: &Value) {
+        let reference = body["args"]["reference"].as_str().unwrap_or_default();
+        let asked = self.asked.entry(reference.to_owned()).or_default();
+        if !asked.contains(body) {
+            asked.push(body.clone());
+        }
+    }
+
+    /// A request is about to leave. Everything durable is known; a write failed at `failed_at`.
+    pub(crate) fn sends(
+        &mut self,
+        books: &Books,
+        outgoing: &Outgoing,
+        key: &str,
+        failed_at: Option<u64>,
+    ) {
         self.note(format!("sent {key}"));
+        // Whoever waits for that write hears of it within the moment.
+        if failed_at.is_some_and(|at| at < books.now) {
+            self.fail(format!("I22: {key} is sent after a write failed"));
+        }
         let id = self.by_key.get(key).cloned().unwrap_or_default();
         let sent = match self.models.get_mut(&id) {
-            Some(model) => model.send(),
+            Some(model) => model.send(outgoing),
             None => Err("I1: sent for an action that is not durable".to_owned()),
         };
         if let Err(what) = sent {
@@ -151,11 +182,13 @@ impl Watch {
         }
     }
 
-    /// A worker was given an attempt: it is durable, and nobody was given it before.
-    pub(crate) fn given(&mut self, id: &str, number: u64) {
+    /// A worker was given an attempt: it is durable, it is what was approved, and nobody was given it
+    /// before.
+    pub(crate) fn given(&mut self, work: &Value) {
+        let id = work["action"].as_str().unwrap_or_default();
         let id = id.strip_prefix("act_").unwrap_or(id);
         let given = match self.models.get_mut(id) {
-            Some(model) => model.give(number),
+            Some(model) => model.give(work),
             None => Err("I1: given out for an action that is not durable".to_owned()),
         };
         if let Err(what) = given {
@@ -245,7 +278,7 @@ fn compare(model: &Model, event: &Event, books: &Books) -> Result<(), String> {
 }
 
 /// The body of a record, by its published form: a format byte, then bincode.
-fn decode(record: &Record) -> Result<Event, String> {
+pub(crate) fn decode<T: bincode::Decode<()>>(record: &Record) -> Result<T, String> {
     let (format, body) = record.body.split_first().ok_or("an empty record")?;
     if *format != 1 {
         return Err(format!("the format {format} is not known"));

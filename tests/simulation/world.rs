@@ -90,10 +90,12 @@ impl World {
             Arc::clone(&weather),
             Arc::clone(&clock),
             broken == Broken::Source,
-            Box::new(move |books, key| {
+            Box::new(move |books, outgoing, key| {
                 if let Some(world) = told.get().and_then(Weak::upgrade) {
                     let disk = world.disk();
-                    held(&world.watch).sends(disk.durable(), books, key);
+                    let mut watch = held(&world.watch);
+                    watch.pull(disk.durable(), books);
+                    watch.sends(books, outgoing, key, disk.failed_at());
                 }
             }),
         ));
@@ -209,6 +211,7 @@ impl World {
         *held(&self.disk) = Arc::new(disk);
         self.watch().switch.bury();
         self.pull();
+        self.watch().people.bury();
     }
 
     /// Forgets the process, without burying it: its runtime is about to go.

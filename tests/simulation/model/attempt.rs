@@ -10,7 +10,7 @@ macro_rules! must {
         }
     };
 }
-pub(super) use must;
+pub(crate) use must;
 
 /// How an attempt ended, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

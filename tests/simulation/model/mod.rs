@@ -5,6 +5,7 @@
 //! invariants can be asked of. `votes` and `sends` are its parts about people and about calls.
 
 mod attempt;
+mod begin;
 mod sends;
 mod votes;
 
@@ -13,12 +14,14 @@ use std::collections::BTreeSet;
 use holdpoint_engine::action::{Event, SafetyClass};
 use holdpoint_engine::approval::{CastVote, Requirement, Vote};
 use holdpoint_engine::canon::Digest;
+use serde_json::Value;
 
+use attempt::Attempt;
 pub(crate) use attempt::End;
-use attempt::{Attempt, must};
+pub(crate) use attempt::must;
 use sends::Kept;
 
-use crate::known::{self, Known};
+use crate::known::Known;
 
 /// How often the source of truth is asked in vain before a person is.
 const ASKED_MAX: u32 = 20;
@@ -27,6 +30,10 @@ const ASKED_MAX: u32 = 20;
 pub(crate) struct Model {
     pub(crate) tool: String,
     known: Known,
+    /// What was asked for.
+    args: Value,
+    /// Not before when, where somebody chose that.
+    chosen: Option<String>,
     pub(crate) key: String,
     class: SafetyClass,
     askers: BTreeSet<String>,
@@ -41,8 +48,10 @@ pub(crate) struct Model {
     votes: Vec<CastVote>,
     revision: u32,
     pub(crate) status: &'static str,
+    /// The version of the state that was read last before a call.
+    version: Option<String>,
     quiet_at: i64,
-    not_before: i64,
+    not_before: Option<i64>,
     /// Where the target keeps keys.
     kept: Option<Kept>,
     /// The source of truth cannot tell, or there is none.
@@ -69,71 +78,6 @@ const FINAL: [&str; 7] = [
 ];
 
 impl Model {
-    /// An action begins.
-    pub(crate) fn begin(event: &Event) -> Result<Self, String> {
-        let (proposal, snapshot, request, approval, status) = match event {
-            Event::Staged {
-                proposal,
-                snapshot,
-                request,
-                requirement,
-                ..
-            } => (
-                proposal,
-                snapshot.as_ref(),
-                Some(request),
-                Some(requirement),
-                "staged",
-            ),
-            Event::Accepted {
-                proposal,
-                snapshot,
-                request,
-                ..
-            } => (proposal, snapshot.as_ref(), Some(request), None, "accepted"),
-            Event::Refused { proposal, .. } => (proposal, None, None, None, "refused"),
-            other => return Err(format!("{} begins no action", other.kind())),
-        };
-        let needs_people = proposal.class == SafetyClass::ApprovalBound;
-        must!(
-            status == "refused" || needs_people == approval.is_some(),
-            "I3: {} of class {} is {status}",
-            proposal.tool,
-            proposal.class.name()
-        );
-        must!(
-            !proposal.idempotency_key.is_empty(),
-            "I15: the key is empty"
-        );
-        let caller = &proposal.caller;
-        Ok(Self {
-            tool: proposal.tool.clone(),
-            known: known::of(&proposal.tool)?,
-            key: proposal.idempotency_key.clone(),
-            class: proposal.class,
-            askers: caller.owner.iter().chain([&caller.id]).cloned().collect(),
-            asked_at: event.at().0,
-            allowed_at: event.at().0,
-            digest: proposal.digest,
-            tool_digest: proposal.tool_digest,
-            request: request.map(|request| request.digest),
-            snapshot: snapshot.map(|snapshot| snapshot.digest),
-            approval: approval.cloned(),
-            votes: Vec::new(),
-            revision: 1,
-            status,
-            quiet_at: 0,
-            not_before: i64::MIN,
-            kept: None,
-            is_past_asking: false,
-            asked: 0,
-            resend_is_planned: false,
-            attempts: Vec::new(),
-            statuses: vec![status],
-            said: BTreeSet::new(),
-        })
-    }
-
     /// Whether this person or program asked for it, or owns who did.
     pub(crate) fn is_of(&self, id: &str) -> bool {
         self.askers.contains(id)
@@ -171,6 +115,11 @@ impl Model {
     )]
     fn next(&mut self, event: &Event) -> Result<&'static str, String> {
         let at = event.at().0;
+        must!(
+            self.status != "staged" || !self.is_approved() || event.kind() == "action.approved",
+            "I4: all votes are there, and {} follows",
+            event.kind()
+        );
         Ok(match (event, self.status) {
             (Event::VoteRecorded { .. }, "staged") => {
                 self.vote(event)?;
@@ -272,7 +221,12 @@ impl Model {
                 "executing",
             ) => "executing",
             (Event::Scheduled { not_before, .. }, "staged" | "accepted") => {
-                self.not_before = not_before.0;
+                must!(
+                    self.chosen == Some(not_before.rfc3339()),
+                    "I13: not before {not_before:?}, and {:?} was asked for",
+                    self.chosen
+                );
+                self.not_before = Some(not_before.0);
                 self.status
             }
             (Event::Instigated { .. }, "staged" | "accepted") => self.status,

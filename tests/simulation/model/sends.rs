@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use holdpoint_engine::action::{Event, Resend, SafetyClass, Snapshot};
+use holdpoint_engine::target::Outgoing;
 use holdpoint_engine::time::Timestamp;
+use serde_json::Value;
 
 use super::Model;
 use super::attempt::{self, Attempt, End, must};
@@ -78,9 +80,11 @@ impl Model {
         );
         self.must_be_allowed(approved_by, revalidated.as_ref(), at.0)?;
         must!(
-            self.not_before <= at.0,
+            self.not_before.is_some() == self.chosen.is_some()
+                && self.not_before.is_none_or(|chosen| chosen <= at.0),
             "I9: committed before the moment that was chosen"
         );
+        self.version = revalidated.as_ref().and_then(|state| state.etag.clone());
         if let Some(kept) = &mut self.kept {
             kept.first = at.0.min(kept.first);
             kept.resends = 0;
@@ -112,6 +116,11 @@ impl Model {
         );
         if self.class == SafetyClass::ApprovalBound {
             must!(self.is_approved(), "I3: committed without the votes");
+            let hold_ms = self.known.approval.map_or(0, |approval| approval.hold_ms);
+            must!(
+                self.allowed_at + hold_ms <= at,
+                "I9: committed within the time in which everybody may still think better of it"
+            );
             must!(
                 at < self.deadline(),
                 "I9: committed at or after the deadline"
@@ -197,14 +206,25 @@ impl Model {
     }
 
     /// A request of this action reaches the network now.
-    pub(crate) fn send(&mut self) -> Result<(), String> {
+    pub(crate) fn send(&mut self, outgoing: &Outgoing) -> Result<(), String> {
         must!(self.status == "executing", "I1: sent while {}", self.status);
         let number = self.attempts.len();
-        attempt::send(&mut self.attempts, number)
+        attempt::send(&mut self.attempts, number)?;
+        self.known
+            .sends(outgoing, &self.args, self.version.as_deref())
     }
 
     /// A worker is told to carry an attempt out.
-    pub(crate) fn give(&mut self, number: u64) -> Result<(), String> {
-        attempt::send(&mut self.attempts, usize::try_from(number).unwrap_or(0))
+    pub(crate) fn give(&mut self, work: &Value) -> Result<(), String> {
+        let number = work["number"].as_u64().and_then(|it| it.try_into().ok());
+        attempt::send(&mut self.attempts, number.unwrap_or(0))?;
+        must!(
+            work["tool"] == *self.tool
+                && work["args"] == self.args
+                && work["idempotency_key"] == *self.key,
+            "I13: {work} is given out, and {} was approved",
+            self.args
+        );
+        Ok(())
     }
 }

@@ -50,6 +50,9 @@ impl Model {
             .changed_access_at
             .is_some_and(|at| self.asked_at <= at.0);
         must!(!changed, "I8: {} changed access since", who.id);
+        let needs = self.known.needs(&self.args);
+        let is_asked = needs.iter().any(|(_, group)| is_in(*group, cast));
+        must!(is_asked, "I8: nobody asks for the vote of {}", who.id);
         let twice = self.votes.iter().any(|other| other.voter.id == who.id);
         must!(!twice, "I8: {} votes twice", who.id);
         self.said.insert((who.id.clone(), cast.vote.name()));
@@ -57,24 +60,17 @@ impl Model {
         Ok(())
     }
 
-    /// Whether the votes suffice: each need has as many different people of its groups.
+    /// Whether the votes suffice: each need has as many different people of its group.
     pub(super) fn is_approved(&self) -> bool {
         let all_yes = self.votes.iter().all(|cast| cast.vote == Vote::Approve);
-        self.approval.as_ref().is_some_and(|approval| {
-            all_yes
-                && approval.needs.iter().all(|need| {
-                    let counts = |cast: &&CastVote| {
-                        need.groups.is_empty() || !need.groups.is_disjoint(&cast.voter.groups)
-                    };
-                    let people: BTreeSet<_> = self
-                        .votes
-                        .iter()
-                        .filter(counts)
-                        .map(|cast| &cast.voter.id)
-                        .collect();
-                    need.required as usize <= people.len()
-                })
-        })
+        let needs = self.known.needs(&self.args);
+        let is_met = |(required, group): &(usize, Option<&str>)| {
+            let counts = |cast: &&CastVote| is_in(*group, cast);
+            let people = self.votes.iter().filter(counts);
+            let people: BTreeSet<_> = people.map(|cast| &cast.voter.id).collect();
+            *required <= people.len()
+        };
+        all_yes && !needs.is_empty() && needs.iter().all(is_met)
     }
 
     pub(super) fn restage(&mut self, event: &Event) -> Result<&'static str, String> {
@@ -103,4 +99,8 @@ impl Model {
         }
         Ok("staged")
     }
+}
+
+fn is_in(group: Option<&str>, cast: &CastVote) -> bool {
+    group.is_none_or(|group| cast.voter.groups.contains(group))
 }
