@@ -35,8 +35,9 @@ pub(super) fn claimed(holder: &[u8]) -> Result<(Digest, [u8; 16]), DamagedClaim>
 }
 
 /// A key that a client chose for a request, each principal's own, and what is asked for under it.
+#[derive(Clone)]
 pub(crate) struct Asked {
-    key: Vec<u8>,
+    pub(super) key: Vec<u8>,
     /// Over all that is asked for.
     pub(super) fingerprint: Digest,
 }

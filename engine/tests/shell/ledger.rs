@@ -43,6 +43,54 @@ async fn incidents_01_02_and_03_a_call_that_is_asked_for_again_is_the_first_acti
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn i15_a_request_that_was_taken_is_answered_again_whatever_became_of_its_tool() {
+    let mut scene = Scene::open().await;
+    let wish = || {
+        let wish = submission("write_once", refund_of(100, "r1"));
+        keyed("k1", wish)
+    };
+    let first = taken(scene.engine.submit(&service(), wish()).await);
+    scene.until(first.action.id, Status::Succeeded).await;
+    let tools = scene.shop.tools();
+    let changed = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut tools = tools.clone();
+        change(&mut tools["tools"]);
+        tools
+    };
+    let no_longer = [
+        (
+            "it is gone",
+            changed(&|all| drop(all.as_object_mut().expect("tools").remove("write_once"))),
+        ),
+        (
+            "its arguments are others",
+            changed(&|all| {
+                all["write_once"]["input"] = json!({ "type": "object", "required": ["iban"] });
+            }),
+        ),
+        (
+            "its callers need another scope",
+            changed(&|all| all["write_once"]["requiredScopes"] = json!(["gold"])),
+        ),
+    ];
+    for (what, tools) in no_longer {
+        scene.restart_with(&tools).await;
+        let again = scene.engine.submit(&service(), wish()).await;
+        let Ok(Submitted::Action { action, replayed }) = again else {
+            panic!("{what}: {again:?}");
+        };
+        assert_eq!(
+            (action.action.id, replayed),
+            (first.action.id, true),
+            "{what}"
+        );
+        let new = submission("write_once", refund_of(100, "r2"));
+        let new = scene.engine.submit(&service(), keyed("k2", new)).await;
+        assert!(new.is_err(), "{what}: {new:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn incidents_07_10_and_11_one_key_for_all_attempts_made_with_the_intent() {
     let scene = Scene::open().await;
     scene.shop.feels(Mood::Refuses(503));

@@ -10,17 +10,15 @@ use super::draft::Draft;
 use super::unavailable;
 use crate::action::{Action, ActionId};
 use crate::canon::{CanonicalJson, Digest};
-use crate::engine::alone::{claim_key, claimed};
+use crate::engine::alone::{self, claim_key, claimed};
 use crate::engine::{Engine, SubmitError};
-use crate::identity::Principal;
 use crate::seeded::Bug;
 use crate::time::Timestamp;
 
 /// The keys of a submission, as claims.
 pub(super) struct Keys {
-    /// `rk/` and a digest over principal and key.
-    pub(super) request: Option<Vec<u8>>,
-    fingerprint: Option<Digest>,
+    /// That of the request, where the client chose one.
+    request: Option<alone::Asked>,
     /// `ik/` and a digest over tool and key; none where the key is made from the action id.
     pub(super) intent: Option<Vec<u8>>,
     /// Whether the key of the intent is taken from an action that is over.
@@ -49,8 +47,7 @@ pub(super) struct Used {
 }
 
 impl Keys {
-    pub(super) fn of(by: &Principal, draft: &Draft<'_>) -> Self {
-        let request = draft.request_key.as_ref();
+    pub(super) fn of(draft: &Draft<'_>, request: Option<alone::Asked>) -> Self {
         // A key that needs the state is made once more when the state is there.
         let intent = draft
             .tool
@@ -58,8 +55,7 @@ impl Keys {
             .then(|| draft.key().ok())
             .flatten();
         Self {
-            request: request.map(|request| claim_key("rk/", &by.id, &request.key)),
-            fingerprint: request.map(|request| request.fingerprint),
+            request,
             intent: intent.map(|key| claim_key("ik/", &draft.tool.name, &key)),
             taken_over: false,
             // When it is to happen is part of what is asked for.
@@ -117,24 +113,30 @@ impl Keys {
 
     /// The claim of the request key.
     pub(super) fn request_claim(&self, id: ActionId) -> Option<Claim> {
-        Some(claim(self.request.as_ref()?, self.fingerprint?, id))
+        Some(self.request.as_ref()?.claim(id.as_bytes()))
     }
 
     /// Reads what the holder of one of these keys left.
     pub(super) fn used_by(&self, key: &[u8], holder: &[u8]) -> Result<Used, SubmitError> {
-        let by_request_key = self.request.as_deref() == Some(key);
-        let expected = if by_request_key {
-            self.fingerprint
-        } else {
-            Some(self.args)
-        };
-        let (digest, id) = claimed(holder).map_err(unavailable)?;
-        Ok(Used {
-            id: ActionId::from_bytes(id),
-            same: expected == Some(digest),
-            by_request_key,
-        })
+        match self.request.as_ref().filter(|request| request.key == key) {
+            Some(request) => used_by_request(request, holder),
+            None => used(self.args, false, holder),
+        }
     }
+}
+
+/// What the holder of the key of a request left.
+fn used_by_request(request: &alone::Asked, holder: &[u8]) -> Result<Used, SubmitError> {
+    used(request.fingerprint, true, holder)
+}
+
+fn used(expected: Digest, by_request_key: bool, holder: &[u8]) -> Result<Used, SubmitError> {
+    let (digest, id) = claimed(holder).map_err(unavailable)?;
+    Ok(Used {
+        id: ActionId::from_bytes(id),
+        same: expected == digest,
+        by_request_key,
+    })
 }
 
 fn claim(key: &[u8], digest: Digest, id: ActionId) -> Claim {
@@ -147,13 +149,25 @@ fn claim(key: &[u8], digest: Digest, id: ActionId) -> Claim {
 }
 
 impl Engine {
-    /// Looks the keys up, the one of the request first.
-    pub(super) fn used(&self, keys: &Keys) -> Result<Option<Used>, SubmitError> {
-        for key in [&keys.request, &keys.intent].into_iter().flatten() {
-            if let Some(holder) = self.log().claim(key).map_err(unavailable)? {
-                return keys.used_by(key, &holder).map(Some);
-            }
-        }
-        Ok(None)
+    /// Looks the key of a request up.
+    pub(super) fn request_used(
+        &self,
+        request: Option<&alone::Asked>,
+    ) -> Result<Option<Used>, SubmitError> {
+        let Some(request) = request else {
+            return Ok(None);
+        };
+        let held = request.held(self.log().as_ref()).map_err(unavailable)?;
+        held.map(|holder| used_by_request(request, &holder))
+            .transpose()
+    }
+
+    /// Looks the key of the intent up.
+    pub(super) fn intent_used(&self, keys: &Keys) -> Result<Option<Used>, SubmitError> {
+        let Some(key) = &keys.intent else {
+            return Ok(None);
+        };
+        let held = self.log().claim(key).map_err(unavailable)?;
+        held.map(|holder| keys.used_by(key, &holder)).transpose()
     }
 }

@@ -12,7 +12,7 @@ use crate::action::{
 use crate::approval::Requirement;
 use crate::canon::CanonicalJson;
 use crate::engine::act::said;
-use crate::engine::{Engine, RequestKey, Submission, SubmitError};
+use crate::engine::{Engine, Submission, SubmitError};
 use crate::identity::Principal;
 use crate::scheduler::sends_without_etag;
 use crate::time::Timestamp;
@@ -46,7 +46,6 @@ pub(super) struct Draft<'t> {
     pub(super) args: Value,
     pub(super) canonical: CanonicalJson,
     pub(super) snapshot: Option<Snapshot>,
-    pub(super) request_key: Option<RequestKey>,
     pub(super) not_before: Option<Timestamp>,
     caller: Caller,
     pub(super) reason: Option<String>,
@@ -82,7 +81,6 @@ impl<'t> Draft<'t> {
             args: canonical.value(),
             canonical,
             snapshot: None,
-            request_key: submission.request_key,
             not_before: submission.not_before,
             caller: by.caller(),
             reason: said(submission.reason),

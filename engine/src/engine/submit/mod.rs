@@ -1,8 +1,9 @@
 //! From a wish to a durable action.
 //!
-//! The order matters: what can be refused without asking anybody comes first, and a key that was
-//! used before is answered before the state is read. Bounds are checked before anything is stored
-//! (invariant I21).
+//! The order matters. A request that was made before is answered before anything is asked about its
+//! tool, which may be another one by now; then comes what can be refused without asking anybody, and a
+//! key of the tool that was used before is answered before the state is read. Bounds are checked before
+//! anything is stored (invariant I21).
 
 mod bounds;
 pub(super) mod claims;
@@ -11,6 +12,7 @@ mod take_over;
 
 use serde_json::Value;
 
+use super::alone::Asked;
 use super::{Answered, Engine, Submission, SubmitError, Submitted, Versioned, may_see};
 use crate::action::{ActionId, AttemptOutcome, Command, Refused, SafetyClass, Status};
 use crate::identity::Principal;
@@ -45,6 +47,18 @@ impl Engine {
         bounds::check(&submission)?;
         let store = &self.inner.store;
         store.stop.may_begin().map_err(unavailable)?;
+        let request = submission
+            .request_key
+            .as_ref()
+            .and_then(|request| Asked::of("rk/", by, Some(&request.key), request.fingerprint));
+        let _alone = request
+            .as_ref()
+            .map(|request| self.begin(&request.key).ok_or(SubmitError::InProgress))
+            .transpose()?;
+        let first = self.request_used(request.as_ref())?;
+        if let Some(used) = first.as_ref().filter(|used| used.same) {
+            return self.first_answer(by, used.id);
+        }
         let registry = self.registry();
         let tool = registry
             .get(&submission.tool)
@@ -68,13 +82,9 @@ impl Engine {
             return Err(SubmitError::Overloaded);
         }
         let mut draft = Draft::new(self, tool, by, submission, step)?;
-        let keys = Keys::of(by, &draft);
-        let _alone = keys
-            .request
-            .as_ref()
-            .map(|key| self.begin(key).ok_or(SubmitError::InProgress))
-            .transpose()?;
-        if let Some(used) = self.used(&keys)?
+        let keys = Keys::of(&draft, request.clone());
+        let used = first.map_or_else(|| self.intent_used(&keys), |used| Ok(Some(used)))?;
+        if let Some(used) = used
             && !self.is_free_for(by, &draft, &used)?
         {
             return self.replay(by, &keys, used).await;
@@ -89,17 +99,17 @@ impl Engine {
         if let Some(refused) = draft.failed_precondition() {
             return self.refuse(by, draft, keys, refused).await;
         }
-        let request = draft.request().map_err(invalid_args)?;
+        let rendered = draft.request().map_err(invalid_args)?;
         if draft.class == SafetyClass::Idempotent {
             if self.is_paused() {
                 return Err(SubmitError::Paused);
             }
             // Reading the state took a while, and the store may have failed since (I22).
             store.stop.may_begin().map_err(unavailable)?;
-            return Ok(self.answer(&draft, &request).await);
+            return Ok(self.answer(&draft, &rendered).await);
         }
         // With the state, where the key is made from it.
-        let mut keys = Keys::of(by, &draft);
+        let mut keys = Keys::of(&draft, request);
         let _taken = self.take_over(by, &draft, &mut keys)?;
         let at = store.time.now();
         let requirement =
@@ -110,7 +120,7 @@ impl Engine {
             arranged: draft.arranged(),
             proposal: draft.proposal().map_err(invalid_args)?,
             snapshot: draft.snapshot.clone(),
-            request,
+            request: rendered,
             requirement,
             at,
         };
@@ -176,13 +186,13 @@ impl Engine {
         keys: &Keys,
         used: Used,
     ) -> Result<Submitted, SubmitError> {
-        let first = self.inner.store.load(used.id).map_err(unavailable)?;
         if !used.same {
             return Err(self.reused(by, keys, &used));
         }
-        let Some(view) = first.filter(|view| may_see(by, &view.action)) else {
-            return Err(SubmitError::AskedByAnother);
-        };
+        let answer = self.first_answer(by, used.id);
+        if let Err(SubmitError::AskedByAnother | SubmitError::Unavailable(_)) = &answer {
+            return answer;
+        }
         if !used.by_request_key
             && let Some(claim) = keys.request_claim(used.id)
         {
@@ -198,6 +208,15 @@ impl Engine {
                 Err(error) => return Err(error.into()),
             }
         }
+        answer
+    }
+
+    /// The answer to a repeat of the request, or of the call, that made this action.
+    fn first_answer(&self, by: &Principal, id: ActionId) -> Result<Submitted, SubmitError> {
+        let first = self.inner.store.load(id).map_err(unavailable)?;
+        let Some(view) = first.filter(|view| may_see(by, &view.action)) else {
+            return Err(SubmitError::AskedByAnother);
+        };
         if view.action.status() == Status::Refused {
             return Err(SubmitError::Refused {
                 action: Box::new(view),
