@@ -48,7 +48,7 @@ impl Engine {
     ) -> Result<Option<Assignment>, WorkError> {
         let store = &self.inner.store;
         store.stop.may_begin().map_err(unavailable)?;
-        let tools = self.check_tools(by, &wish.tools)?;
+        may_work_on(by, &wish.tools)?;
         let lease_ms = wish.lease.map(lease_ms).transpose()?;
         let key = wish.request_key.as_ref().map(|asked| ClaimKey {
             key: Digest::of(&claim_key("wk/", &by.id, &asked.key)),
@@ -68,6 +68,7 @@ impl Engine {
         {
             return Ok(Some(given));
         }
+        let tools = self.check_tools(&wish.tools)?;
         let asked = Asked {
             worker: Worker {
                 id: by.id.clone(),
@@ -84,7 +85,7 @@ impl Engine {
         loop {
             turn.lie_down();
             self.still_works(by)?;
-            let next = match self.pull(&asked, &tools, alone.clone()).await? {
+            let next = match self.pull(&asked, &tools, alone.clone(), until).await? {
                 Pulled::Work(permit) => {
                     if let Err(error) = self.still_works(by) {
                         let why = "the key of the worker ended before it could have it";
@@ -98,9 +99,10 @@ impl Engine {
             tokio::select! {
                 biased;
                 () = store.stop.reached() => return Ok(None),
+                // Before the others: what was put off by this very look wakes it too.
+                () = tokio::time::sleep_until(until) => return Ok(None),
                 () = turn.woken() => {}
                 () = sleep(next, self.now()) => {}
-                () = tokio::time::sleep_until(until) => return Ok(None),
             }
         }
     }
@@ -122,12 +124,13 @@ impl Engine {
         asked: &Asked,
         tools: &Arc<[String]>,
         alone: Option<Arc<Alone>>,
+        until: Instant,
     ) -> Result<Pulled, WorkError> {
         let (work, tools) = (Arc::clone(&self.inner.work), Arc::clone(tools));
         let (give, given) = oneshot::channel();
         let asked = asked.clone();
         tokio::spawn(async move {
-            let pulled = work.pull(&tools, &asked).await;
+            let pulled = work.pull(&tools, &asked, until).await;
             // Until what nobody waits for any more is taken back, its key is in use.
             if let Err((Ok(Pulled::Work(permit)), _alone)) = give.send((pulled, alone)) {
                 work.give_back(*permit, "the worker had gone before it could have it")
@@ -254,16 +257,10 @@ impl Engine {
         }
     }
 
-    /// The tools that a claim names, where all of them exist, are pulled and may be.
-    fn check_tools(&self, by: &Principal, tools: &[String]) -> Result<Arc<[String]>, WorkError> {
-        if tools.is_empty() || CLAIM_TOOLS_MAX < tools.len() {
-            return Err(WorkError::Invalid(format!(
-                "a claim names 1 to {CLAIM_TOOLS_MAX} tools"
-            )));
-        }
+    /// The tools that a claim names, where all of them exist and are pulled.
+    fn check_tools(&self, tools: &[String]) -> Result<Arc<[String]>, WorkError> {
         let mut names = Vec::new();
         for name in tools {
-            may_work(by, name)?;
             let registry = self.registry();
             let tool = registry.get(name).ok_or_else(|| WorkError::UnknownTool {
                 tool: name.clone(),
@@ -315,6 +312,16 @@ fn epoch_first(error: WorkError, action: &Action, id: WorkId, epoch: u64) -> Wor
         Some(lease) if lease.epoch != epoch => WorkError::WrongEpoch,
         Some(_) | None => error,
     }
+}
+
+/// Fails unless the principal may work on every tool that a claim names.
+fn may_work_on(by: &Principal, tools: &[String]) -> Result<(), WorkError> {
+    if tools.is_empty() || CLAIM_TOOLS_MAX < tools.len() {
+        return Err(WorkError::Invalid(format!(
+            "a claim names 1 to {CLAIM_TOOLS_MAX} tools"
+        )));
+    }
+    tools.iter().try_for_each(|tool| may_work(by, tool))
 }
 
 /// Default deny: a person never, a key only with a scope that names the tool, or all of them.

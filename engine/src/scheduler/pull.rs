@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use holdpoint_storage::{Direction, ScanRange};
+use tokio::time::Instant;
 
 use super::work::{ENGINE, Sender, Step, Work};
 use crate::action::{
@@ -20,6 +21,10 @@ use crate::time::Timestamp;
 
 /// How many entries of a tool are read at once.
 const PAGE: usize = 64;
+
+/// The longest that a claim waits for the state of one action. A worker gives up 30 seconds after the
+/// wait that it asked for, and would then be given nothing for ever.
+pub(super) const STATE_WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// How often an action is looked at again because it changed in the meantime.
 const CONFLICTS_MAX: u32 = 32;
@@ -50,46 +55,101 @@ pub(crate) enum Pulled {
     },
 }
 
+/// How far a look for work has come.
+struct Look<'a> {
+    now: Timestamp,
+    /// The last entry of each tool that was looked at.
+    above: HashMap<&'a str, Vec<u8>>,
+    /// Whether the state of something was read, and it could not be given out.
+    read_in_vain: bool,
+    /// What went wrong with one of them.
+    broken: Option<CommitError>,
+}
+
 impl Work {
-    /// Gives one thing to a worker: what has been ready longest, of any of these tools.
+    /// Gives one thing to a worker: what has been ready longest, of any of these tools. Where the state
+    /// of one was read in vain, what needs no reading comes before what does, and nothing is read once
+    /// `until` is over: one tool whose state does not come must not keep the worker from the others.
     pub(crate) async fn pull(
         &self,
         tools: &[String],
         asked: &Asked,
+        until: Instant,
     ) -> Result<Pulled, CommitError> {
         if self.store.pause.is_paused() {
             // Resuming wakes everybody who waits.
             return Ok(Pulled::Nothing { next: NEVER });
         }
         let now = self.store.time.now();
-        let mut above: HashMap<&str, Vec<u8>> = HashMap::new();
-        let mut broken = None;
+        let mut look = Look {
+            now,
+            above: HashMap::new(),
+            read_in_vain: false,
+            broken: None,
+        };
+        let all: Vec<&str> = tools.iter().map(String::as_str).collect();
+        let (read, at_once): (Vec<&str>, Vec<&str>) =
+            all.iter().partition(|tool| self.reads_state(tool));
+        let mut given = self
+            .look(&mut look, &all, asked, |look| look.read_in_vain)
+            .await?;
+        if given.is_none() && look.read_in_vain {
+            given = self.look(&mut look, &at_once, asked, |_| false).await?;
+        }
+        if given.is_none() && look.read_in_vain {
+            let is_over = |_: &Look<'_>| until <= Instant::now();
+            given = self.look(&mut look, &read, asked, is_over).await?;
+        }
+        if let Some(permit) = given {
+            return Ok(Pulled::Work(Box::new(permit)));
+        }
+        if let Some(error) = look.broken {
+            return Err(error);
+        }
+        let mut next = NEVER;
+        for tool in tools {
+            next = next.min(self.next_of(tool, now)?);
+        }
+        Ok(Pulled::Nothing { next })
+    }
+
+    /// Goes on through what is ready of these tools, in the order in which it became ready, until
+    /// something can be given out, or `ends`.
+    async fn look<'a>(
+        &self,
+        look: &mut Look<'a>,
+        tools: &[&'a str],
+        asked: &Asked,
+        ends: impl Fn(&Look<'a>) -> bool,
+    ) -> Result<Option<CommitPermit>, CommitError> {
         loop {
             let mut ready = Vec::new();
             for tool in tools {
                 if self.store.board.is_busy(tool, self.limit_of(tool)) {
                     continue;
                 }
-                let last = above.get(tool.as_str()).map(Vec::as_slice);
-                let page = self.ready(tool, last, now)?;
-                if let Some(last) = page.last() {
-                    above.insert(tool, last.bytes());
-                }
-                ready.extend(page);
+                let last = look.above.get(tool).map(Vec::as_slice);
+                let page = self.ready(tool, last, look.now)?;
+                ready.extend(page.into_iter().map(|key| (*tool, key)));
             }
             if ready.is_empty() {
-                break;
+                return Ok(None);
             }
-            ready.sort_by_key(|key| (key.due, key.id));
-            for key in &ready {
-                let limit = self.limit_of(&key.tool);
-                let Some(hand) = self.store.board.take(key.id, &key.tool, limit) else {
+            ready.sort_by_key(|(_, key)| (key.due, key.id));
+            for (tool, key) in &ready {
+                if ends(look) {
+                    return Ok(None);
+                }
+                look.above.insert(tool, key.bytes());
+                let limit = self.limit_of(tool);
+                let Some(hand) = self.store.board.take(key.id, tool, limit) else {
                     continue;
                 };
                 let given = self.give(key.id, asked).await;
                 hand.done(matches!(given, Ok(Some(_))));
+                look.read_in_vain |= self.reads_state(tool);
                 match given {
-                    Ok(Some(permit)) => return Ok(Pulled::Work(Box::new(permit))),
+                    Ok(Some(permit)) => return Ok(Some(permit)),
                     Ok(None) => {}
                     Err(error) if self.store.stop.may_begin().is_err() => return Err(error),
                     // What is wrong with this one keeps nobody from the others.
@@ -99,19 +159,17 @@ impl Work {
                             error = &error as &dyn std::error::Error,
                             "{} could not be given to a worker", key.id
                         );
-                        broken = broken.or(Some(error));
+                        look.broken = look.broken.take().or(Some(error));
                     }
                 }
             }
         }
-        if let Some(error) = broken {
-            return Err(error);
-        }
-        let mut next = NEVER;
-        for tool in tools {
-            next = next.min(self.next_of(tool, now)?);
-        }
-        Ok(Pulled::Nothing { next })
+    }
+
+    /// Whether the state is read before a call of the tool is given out.
+    fn reads_state(&self, tool: &str) -> bool {
+        let tool = self.registry.get(tool);
+        tool.is_some_and(|tool| tool.state_query().is_some())
     }
 
     /// How many of a tool may be under way at once.

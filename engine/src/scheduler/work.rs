@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::pull::STATE_WAIT_MAX;
 use super::revalidate::view_of;
 use crate::action::{
     Action, ActionId, AttemptOutcome, ClaimKey, Command, Phase, Refusal, Reminder, Revalidation,
@@ -201,7 +202,15 @@ impl Work {
         view: Versioned,
         sender: &Sender<'_>,
     ) -> Result<Step, CommitError> {
-        match self.look_again(&view.action).await {
+        let looked = self.look_again(&view.action);
+        let found = match sender {
+            Sender::Engine => looked.await,
+            // Whoever claims waits for it.
+            Sender::Worker { .. } => tokio::time::timeout(STATE_WAIT_MAX, looked)
+                .await
+                .unwrap_or_else(|_| Err(unread_in_time())),
+        };
+        match found {
             Ok(revalidation) => {
                 let wish = |at| sender.wish(revalidation, at);
                 self.commit(view, sender.actor(), wish).await
@@ -337,6 +346,13 @@ impl Work {
 pub(super) fn leased_until(action: &Action) -> Option<Timestamp> {
     let lease = action.attempts.last()?.lease.as_ref()?;
     Some(lease.until)
+}
+
+fn unread_in_time() -> String {
+    format!(
+        "the state could not be read in {} s, the longest that a claim of a worker waits for it",
+        STATE_WAIT_MAX.as_secs()
+    )
 }
 
 fn is_due(next: Option<(Reminder, Timestamp)>, now: Timestamp) -> bool {

@@ -33,6 +33,8 @@ pub(crate) enum Mood {
 pub(crate) struct Books {
     pub(crate) mood: Mood,
     pub(crate) state_mood: Option<u16>,
+    /// The state query is heard, and never answered.
+    pub(crate) state_silent: bool,
     pub(crate) check_mood: Option<u16>,
     pub(crate) refundable: i64,
     pub(crate) version: u64,
@@ -115,6 +117,9 @@ fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
 }
 
 async fn order(State(books): Shared, Path(id): Path<String>) -> Response {
+    if lock(&books).state_silent {
+        std::future::pending::<()>().await;
+    }
     let mut books = lock(&books);
     books.state_reads += 1;
     if let Some(status) = books.state_mood {

@@ -116,6 +116,34 @@ async fn the_state_comes_with_the_same_claim_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_is_given_again_though_its_tool_is_gone() {
+    let mut scene = with_work(1).await;
+    let first = claim(&scene.engine, "anton", "ship", "k1")
+        .await
+        .expect("work");
+    let mut tools = tools(&scene.shop);
+    let all = tools["tools"].as_object_mut().expect("tools");
+    all.remove("ship").expect("it was there");
+    scene.restart_with(&tools).await;
+    let again = claim(&scene.engine, "anton", "ship", "k1")
+        .await
+        .expect("it");
+    same(&first, &again);
+    let new = keyed("ship", "k2", "ship", AT_ONCE);
+    let new = scene.engine.claim(&worker("anton"), new).await;
+    assert!(matches!(new, Err(WorkError::UnknownTool { .. })), "{new:?}");
+    // Only for whoever may still work on it.
+    let mut other = worker("anton");
+    other.scopes = ["work:held".to_owned()].into();
+    let refused = keyed("ship", "k1", "ship", AT_ONCE);
+    let refused = scene.engine.claim(&other, refused).await;
+    assert!(
+        matches!(refused, Err(WorkError::Forbidden(_))),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn i12_twenty_of_the_same_claim_at_once_have_one_lease() {
     let scene = with_work(5).await;
     let crowd: Vec<_> = (0..20)

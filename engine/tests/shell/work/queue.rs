@@ -7,8 +7,10 @@ use std::time::Duration;
 use holdpoint_engine::action::{AttemptResult, PrincipalKind, Status};
 use holdpoint_engine::engine::{ClaimWish, WorkError, WorkId};
 
+use serde_json::json;
+
 use super::{AT_ONCE, LONG, claim, claimed, complete, scene, shipped, tools, wish, worker};
-use crate::world::{alice, refund_of, service, submission, taken};
+use crate::world::{Scene, alice, auditor, open, refund_of, service, submission, taken};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_workers_that_claim_at_once_never_get_the_same() {
@@ -37,6 +39,50 @@ async fn i12_workers_that_claim_at_once_never_get_the_same() {
     }
     let different: std::collections::HashSet<WorkId> = all.iter().copied().collect();
     assert_eq!((all.len(), different.len()), (30, 30));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i27_a_tool_whose_state_cannot_be_read_keeps_nobody_from_the_others() {
+    let scene = scene().await;
+    for number in 0..5 {
+        let refund = refund_of(1, &format!("r{number}"));
+        let staged = scene.submit("refund", refund).await;
+        scene.approve(&alice(), &staged).await;
+    }
+    let shipped = scene.submit("ship", refund_of(1, "s")).await.action.id;
+    let reads = || scene.shop.books().state_reads;
+    let before = reads();
+    scene.shop.books().state_mood = Some(500);
+    // One state is waited for, since the refund was there first.
+    let by = worker("w");
+    let both = || scene.engine.claim(&by, wish(&["refund", "ship"], AT_ONCE));
+    let given = both().await.expect("allowed").expect("there is work");
+    assert_eq!((given.id.action, reads() - before), (shipped, 1));
+    // A claim that may not wait does not wait for one state after the other.
+    assert!(both().await.expect("allowed").is_none());
+    assert_eq!(reads() - before, 2);
+    scene.shop.books().state_mood = None;
+    let given = both().await.expect("allowed").expect("there is work");
+    assert_eq!(given.action.proposal.tool, "refund");
+}
+
+#[tokio::test]
+async fn i27_a_claim_waits_for_no_state_longer_than_its_worker_waits_for_it() {
+    let scene = scene().await;
+    let mut tools = tools(&scene.shop);
+    tools["tools"]["refund"]["execute"]["timeout"] = json!("1h");
+    let engine = open(scene.log.clone(), &tools, scene.clock.clone()).await;
+    let scene = Scene { engine, ..scene };
+    let staged = scene.submit("refund", refund_of(1, "r")).await;
+    scene.approve(&alice(), &staged).await;
+    scene.shop.books().state_silent = true;
+    tokio::time::pause();
+    assert!(claim(&scene.engine, &worker("w"), "refund").await.is_none());
+    let history = scene.engine.history(&auditor(), staged.action.id, 0, 100);
+    let last = history.expect("visible").pop().expect("an event");
+    assert_eq!(last.kind, "action.deferred");
+    let told = format!("{:?}", last);
+    assert!(told.contains("a claim of a worker waits"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
