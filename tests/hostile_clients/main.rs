@@ -2,6 +2,7 @@
 //! ones that send junk, and what becomes of everybody else meanwhile.
 
 mod crowd;
+mod handles;
 mod junk;
 mod raw;
 mod server;

@@ -110,6 +110,10 @@ impl Server {
         }
     }
 
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The status and the answer.
     pub(crate) async fn get(&self, client: &Client, path: &str) -> (u16, Value) {
         let request = client

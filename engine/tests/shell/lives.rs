@@ -47,6 +47,15 @@ async fn a_write_once_call_needs_no_approval() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_state_query_says_that_its_window_is_open() {
+    let scene = Scene::open().await;
+    let view = scene.submit("write_once", refund_of(700, "r1")).await;
+    let done = scene.until(view.action.id, Status::Succeeded).await;
+    assert_eq!(done.action.attempts[0].window, Window::Open);
+    assert_eq!(scene.shop.books().state_reads, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_irreversible_call_reads_the_state_again() {
     let scene = Scene::open().await;
     let view = scene.submit("irreversible", refund_of(700, "r1")).await;

@@ -43,6 +43,10 @@ async fn an_approved_action_runs_and_has_a_receipt() {
         text.contains("Vote            approve by approver"),
         "{text}"
     );
+    let attempt = text.lines().find(|line| line.starts_with("Attempt"));
+    let window = json["action"]["attempts"][0]["window"].as_str();
+    let told = window.map(|window| format!("window {window}"));
+    assert!(told.is_some_and(|told| attempt.is_some_and(|line| line.ends_with(&told))));
 }
 
 #[tokio::test]
