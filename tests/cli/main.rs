@@ -14,6 +14,7 @@ mod skills;
 mod story;
 mod support;
 mod time;
+mod tls;
 mod usage;
 mod webhooks;
 mod work;

@@ -133,16 +133,26 @@ pub(crate) struct Server {
 impl Server {
     /// Starts `serve` on a free port of this machine; it logs as much as it can.
     pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
+        Self::start_in(place, args, &[])
+    }
+
+    /// The same in this environment.
+    pub(crate) fn start_in(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
         let args = [&["--log", "trace"], args].concat();
-        Self::try_start(place, &args).unwrap_or_else(|run| panic!("it did not start: {run:?}"))
+        Self::try_start(place, &args, env).unwrap_or_else(|run| panic!("it did not start: {run:?}"))
     }
 
     /// Starts `serve`, or answers how it ended where it does not serve.
-    pub(crate) fn try_start(place: &Place, args: &[&str]) -> Result<Self, Run> {
+    pub(crate) fn try_start(
+        place: &Place,
+        args: &[&str],
+        env: &[(&str, &str)],
+    ) -> Result<Self, Run> {
         let log = place.path("server.log");
         let mut child = place
             .command(&["serve", "--listen", "127.0.0.1:0"])
             .args(args)
+            .envs(env.iter().copied())
             .stdout(Stdio::piped())
             .stderr(fs::File::create(&log).expect("a log"))
             .spawn()

@@ -38,12 +38,12 @@ impl Desk {
 
     /// Serves a folder, or says why not.
     pub(crate) fn try_serve(&self, data: &str) -> Result<Server, Run> {
-        Server::try_start(&self.place, &["--data", data])
+        Server::try_start(&self.place, &["--data", data], &[])
     }
 
     /// Serves a copy of a folder for the first time, or says why not.
     pub(crate) fn try_serve_copy(&self, data: &str) -> Result<Server, Run> {
-        Server::try_start(&self.place, &["--data", data, "--confirm-restore"])
+        Server::try_start(&self.place, &["--data", data, "--confirm-restore"], &[])
     }
 
     /// Proposes a payment of some size.
