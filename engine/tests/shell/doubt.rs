@@ -39,6 +39,7 @@ async fn incident_05_a_lost_answer_is_reconciled_and_not_sent_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn i02_no_answer_that_leaves_a_doubt_is_followed_by_a_second_call() {
     for mood in [
+        Mood::DoneThenSilent,
         Mood::DoneThen(408),
         Mood::DoneThen(409),
         Mood::DoneThen(425),
@@ -46,7 +47,6 @@ async fn i02_no_answer_that_leaves_a_doubt_is_followed_by_a_second_call() {
         Mood::DoneThen(502),
         Mood::DoneThen(503),
         Mood::DoneThenCut,
-        Mood::DoneThenSilent,
     ] {
         let scene = Scene::open().await;
         let id = approved_in(&scene, mood).await;
