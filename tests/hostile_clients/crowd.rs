@@ -32,12 +32,17 @@ const SPARE: usize = 500;
 /// Connections of the agent that floods.
 const FLOODS: usize = 3;
 
+/// How long to wait for them; it takes a part of this.
+const PATIENCE: Duration = Duration::from_mins(2);
+
 /// Everybody in it; gone when dropped.
 pub(crate) struct Crowd {
     idle: Vec<TcpStream>,
     wished: usize,
     others: JoinSet<()>,
     stop: Arc<AtomicBool>,
+    /// How many slow ones have begun.
+    slow: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
     junk: Arc<AtomicUsize>,
 }
@@ -49,6 +54,7 @@ impl Crowd {
             wished: IDLE.min(server.handles.saturating_sub(SPARE + SLOW + FLOODS)),
             others: JoinSet::new(),
             stop: Arc::default(),
+            slow: Arc::default(),
             sent: Arc::default(),
             junk: Arc::default(),
         };
@@ -66,9 +72,20 @@ impl Crowd {
         while let Some(opened) = opening.join_next().await {
             crowd.idle.extend(opened.ok().flatten());
         }
+        assert_eq!(crowd.idle.len(), crowd.wished, "idle connections");
         crowd.dribble(server);
         crowd.throw_junk(server);
+        until(&crowd.slow, SLOW).await;
+        until(&crowd.junk, 1).await;
         crowd
+    }
+
+    /// What of it is left out, where this machine has too few handles.
+    pub(crate) fn skipped(&self) -> Option<String> {
+        let missing = IDLE - self.wished;
+        (0 < missing).then(|| {
+            format!("{missing} of {IDLE} idle connections SKIPPED: too few file handles here (ulimit -Hn)")
+        })
     }
 
     /// Heads and bodies, byte by byte.
@@ -83,6 +100,7 @@ impl Crowd {
                 );
             }
             let (address, stop) = (server.address, Arc::clone(&self.stop));
+            let begun = Arc::clone(&self.slow);
             self.others.spawn(async move {
                 let Some(mut stream) = connect_from(Ipv4Addr::new(127, 0, 2, 1), address).await
                 else {
@@ -90,6 +108,7 @@ impl Crowd {
                 };
                 let mut piece = first.as_bytes();
                 while !stop.load(Ordering::Relaxed) && stream.write_all(piece).await.is_ok() {
+                    begun.fetch_add(usize::from(piece != b"x"), Ordering::Relaxed);
                     piece = b"x";
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 }
@@ -129,7 +148,7 @@ impl Crowd {
     }
 
     /// An agent that submits without a pause, from a few connections.
-    pub(crate) fn flood(&mut self, server: &Server) {
+    pub(crate) async fn flood(&mut self, server: &Server) {
         for number in 0..FLOODS {
             let url = format!("http://{}/v1/actions", server.address);
             let (agent, stop) = (server.agent.clone(), Arc::clone(&self.stop));
@@ -150,14 +169,15 @@ impl Crowd {
                 }
             });
         }
+        until(&self.sent, FLOODS).await;
     }
 
     /// What it is made of.
     pub(crate) fn words(&self) -> String {
         format!(
-            "{} of {} idle connections, {SLOW} slow ones, {} pieces of junk and {} requests of one agent",
+            "{} of {IDLE} idle connections, {} slow ones, {} pieces of junk and {} requests of one agent",
             self.idle.len(),
-            self.wished,
+            self.slow.load(Ordering::Relaxed),
             self.junk.load(Ordering::Relaxed),
             self.sent.load(Ordering::Relaxed)
         )
@@ -169,4 +189,15 @@ impl Crowd {
         self.idle.clear();
         self.others.shutdown().await;
     }
+}
+
+/// Waits until so many have come.
+async fn until(count: &AtomicUsize, least: usize) {
+    let come = async {
+        while count.load(Ordering::Relaxed) < least {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let come = tokio::time::timeout(PATIENCE, come).await;
+    assert!(come.is_ok(), "{count:?} of {least} came");
 }

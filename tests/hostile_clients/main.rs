@@ -24,7 +24,8 @@ const TURNS: usize = 2;
 /// How often a bad ratio is measured again: something else may have had the machine.
 const TRIES: usize = 3;
 
-/// A hundredth below this is quick, whatever the ratio: other tests run at the same time.
+/// A hundredth below this is quick, whatever the ratio, unless `HOLDPOINT_RATIO` asks for one: other
+/// tests run at the same time.
 const QUICK: Duration = Duration::from_millis(50);
 
 /// The same while an agent sends all it can: it, the server and the honest client then share this
@@ -50,6 +51,9 @@ async fn p99(client: &reqwest::Client, server: &Server) -> Duration {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i21_idle_slow_and_flooding_clients_do_not_slow_the_others_down() {
+    // An optimised build that has the machine to itself is held to a ratio.
+    let ratio = std::env::var("HOLDPOINT_RATIO").ok();
+    let ratio = ratio.map(|ratio| ratio.parse::<f64>().expect("HOLDPOINT_RATIO is a number"));
     let server = Server::start();
     let client = reqwest::Client::new();
     let mut last = String::new();
@@ -59,17 +63,21 @@ async fn i21_idle_slow_and_flooding_clients_do_not_slow_the_others_down() {
             quiet = quiet.min(p99(&client, &server).await);
             let mut crowd = Crowd::gather(&server).await;
             crowded = crowded.min(p99(&client, &server).await);
-            crowd.flood(&server);
+            crowd.flood(&server).await;
             flooded = flooded.min(p99(&client, &server).await);
             last = format!(
                 "hostile clients: p99 {quiet:.1?} quiet, {crowded:.1?} in a crowd, {flooded:.1?} in a flood; {}",
                 crowd.words()
             );
+            if let Some(skipped) = crowd.skipped() {
+                last = format!("{last}; {skipped}");
+            }
             crowd.leave().await;
         }
         writeln!(std::io::stderr(), "{last}").expect("a line");
         let twice = 2 * quiet;
-        if crowded <= twice.max(QUICK) && flooded <= twice.max(QUICK_IN_FLOOD) {
+        let in_a_crowd = ratio.map_or(twice.max(QUICK), |ratio| quiet.mul_f64(ratio));
+        if crowded <= in_a_crowd && flooded <= twice.max(QUICK_IN_FLOOD) {
             return;
         }
     }
