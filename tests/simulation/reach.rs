@@ -34,7 +34,12 @@ const EXCEPT: &[(&str, &str, &str, Why)] = &[
     ),
     ("action.deferred", "accepted", "accepted", Seldom(TRIES)),
     ("action.deferred", "accepted", "failed", Seldom(TRIES)),
-    ("action.deferred", "approved", "failed", Seldom(TRIES)),
+    (
+        "action.deferred",
+        "approved",
+        "failed",
+        Never("an approval ends by its deadline, however often the state could not be read"),
+    ),
     (
         "action.attempt_not_delivered",
         "executing",

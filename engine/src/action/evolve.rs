@@ -1,5 +1,6 @@
 //! Applies one fact: the only place where an action changes, live and on replay.
 
+mod again;
 mod attempt;
 
 use super::{
@@ -118,7 +119,8 @@ fn blank(id: ActionId, proposal: &Proposal, phase: Phase, at: Timestamp) -> Acti
         approval: None,
         phase,
         attempts: Vec::new(),
-        deferrals: 0,
+        reads_failed: 0,
+        tries_failed: 0,
         diff: Vec::new(),
         not_before: None,
         key_kept_ms: None,
@@ -187,7 +189,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
                 .map_or(*hold_until, |moment| moment.max(*hold_until));
             action.phase = Phase::Approved {
                 run_at: until,
-                hold_until: until,
+                hold_until: Some(until),
             };
         }
         Event::Rejected { by, reason, .. } => {
@@ -211,7 +213,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
         }
         Event::Deferred {
             message, retry_at, ..
-        } => wait_again(&mut action, message, *retry_at),
+        } => again::not_read(&mut action, message, *retry_at),
         Event::ReplanRequired { reason, diff, at } => {
             if action.phase == Phase::Executing {
                 attempt::end(&mut action, AttemptResult::NotDone, Some(412), None, *at);
@@ -261,6 +263,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
                 is_resend: false,
                 secret: None,
             });
+            action.reads_failed = 0;
             action.phase = Phase::Executing;
         }
         Event::SecretNamed { secret, .. } => attempt::named(&mut action, secret),
@@ -293,7 +296,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
         } => {
             let note = Some(message);
             attempt::end(&mut action, AttemptResult::NotDone, None, note, *at);
-            wait_again(&mut action, message, *retry_at);
+            again::not_done(&mut action, message, *retry_at);
         }
         Event::AttemptUnknown {
             http_status,
@@ -321,7 +324,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
         Event::FoundNotDone { retry_at, .. } => {
             doubt::resolve(&mut action, false);
             let message = "the source of truth shows that it did not happen";
-            wait_again(&mut action, message, *retry_at);
+            again::not_done(&mut action, message, *retry_at);
         }
         Event::CheckInconclusive { next_check, .. } => doubt::asked(&mut action, *next_check),
         Event::Settled {
@@ -373,26 +376,7 @@ fn schedule(action: &mut Action, not_before: Timestamp) {
 fn restage(action: &mut Action, snapshot: &Snapshot, request: &Rendered) {
     action.snapshot = Some(snapshot.clone());
     action.request = Some(request.clone());
-    action.deferrals = 0;
+    action.reads_failed = 0;
+    action.tries_failed = 0;
     action.phase = Phase::Staged;
-}
-
-/// Back to waiting for a call, or failed where there is no further try.
-fn wait_again(action: &mut Action, message: &str, retry_at: Option<Timestamp>) {
-    action.deferrals = action.deferrals.saturating_add(1);
-    action.phase = match (retry_at, &action.approval, &action.phase) {
-        (None, _, _) => Phase::Failed(FailReason::NeverDelivered {
-            message: message.to_owned(),
-        }),
-        (Some(run_at), Some(_), Phase::Approved { hold_until, .. }) => Phase::Approved {
-            run_at,
-            hold_until: *hold_until,
-        },
-        // The hold window was over before the attempt.
-        (Some(run_at), Some(_), _) => Phase::Approved {
-            run_at,
-            hold_until: action.created_at,
-        },
-        (Some(run_at), None, _) => Phase::Accepted { run_at },
-    };
 }

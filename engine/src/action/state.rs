@@ -35,7 +35,10 @@ pub enum FailReason {
         /// Its answer, canonical JSON or a JSON string.
         answer: CanonicalJson,
     },
-    /// It could not be delivered, or the state could not be read, as often as the tool allows.
+    /// It was tried as often as the tool allows, and certainly never took effect: it could not be
+    /// delivered, or the source of truth shows that it did not happen. Or, where no approval sets an
+    /// end, the state could not be read as often in a row. What is never sent again by the machine
+    /// is here after the first such try.
     NeverDelivered {
         /// The last reason.
         message: String,
@@ -61,8 +64,8 @@ pub enum Phase {
     Approved {
         /// Not to be called before this: the end of the hold window, or of a backoff.
         run_at: Timestamp,
-        /// Until when an approver may take the approval back.
-        hold_until: Timestamp,
+        /// Until when an approver may take the approval back; none once a call was made.
+        hold_until: Option<Timestamp>,
     },
     /// Needs no approval, waits for its turn.
     Accepted {
@@ -222,8 +225,10 @@ pub struct Action {
     pub phase: Phase,
     /// Every attempt, in order.
     pub attempts: Vec<Attempt>,
-    /// How often in a row the state could not be read, or the call not be delivered.
-    pub deferrals: u32,
+    /// How often in a row the state could not be read, since the last call.
+    pub reads_failed: u32,
+    /// How many calls of this revision certainly had no effect, so that another could follow.
+    pub tries_failed: u32,
     /// What moved, for an action that must be planned again or was staged again.
     pub diff: Vec<Difference>,
     /// Not to be called before this, where its caller chose a moment.

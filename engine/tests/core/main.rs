@@ -10,5 +10,6 @@ pub(crate) mod named;
 mod properties;
 pub(crate) mod table;
 mod time;
+mod tries;
 mod words;
 mod work;

@@ -52,7 +52,7 @@ fn put(mut action: Action, status: Status) -> Action {
         Status::Staged => Phase::Staged,
         Status::Approved => Phase::Approved {
             run_at: T0,
-            hold_until: T0,
+            hold_until: Some(T0),
         },
         Status::Accepted => Phase::Accepted { run_at: T0 },
         Status::Executing => Phase::Executing,

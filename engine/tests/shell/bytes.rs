@@ -124,7 +124,7 @@ async fn commit_after(texts: &Texts) -> (Status, usize) {
         .expect("it counts");
     let mut view = engine.get(&auditor(), id).expect("it is there");
     // It ends, or it waits for a state that can be read.
-    while !view.action.status().is_final() && view.action.deferrals == 0 {
+    while !view.action.status().is_final() && view.action.reads_failed == 0 {
         let patience = std::time::Duration::from_secs(30);
         let next = engine
             .wait(&auditor(), id, view.version, patience)

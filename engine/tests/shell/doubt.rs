@@ -163,7 +163,7 @@ async fn an_unreadable_state_defers_the_call_until_it_can_be_read() {
     scene.shop.books().state_mood = Some(503);
     scene.approve(&alice(), &staged).await;
     scene
-        .until_that(staged.action.id, |view| 2 <= view.action.deferrals)
+        .until_that(staged.action.id, |view| 2 <= view.action.reads_failed)
         .await;
     assert_eq!(scene.shop.posts(), 0);
     scene.shop.books().state_mood = None;

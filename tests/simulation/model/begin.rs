@@ -89,6 +89,7 @@ impl Model {
             version: None,
             quiet_at: 0,
             not_before: None,
+            tries: (proposal.terms.attempts_max, 0),
             kept: None,
             is_past_asking: false,
             asked: 0,

@@ -52,6 +52,8 @@ pub(crate) struct Model {
     version: Option<String>,
     quiet_at: i64,
     not_before: Option<i64>,
+    /// How many calls that had no effect the tool allows, and how many there were.
+    tries: (u32, u32),
     /// Where the target keeps keys.
     kept: Option<Kept>,
     /// The source of truth cannot tell, or there is none.
@@ -153,7 +155,13 @@ impl Model {
                 "staged"
             }
             (Event::Cancelled { .. }, "staged" | "approved" | "accepted") => "cancelled",
-            (Event::Deferred { retry_at, .. }, "approved" | "accepted") => self.later(*retry_at),
+            (Event::Deferred { retry_at, .. }, "approved" | "accepted") => {
+                must!(
+                    self.approval.is_none() || retry_at.is_some(),
+                    "I27: an approval ends by its deadline, not by reads that failed"
+                );
+                self.later(*retry_at)
+            }
             (Event::ReplanRequired { .. }, "approved" | "accepted") => "replan_required",
             // The target refused the version that was sent.
             (Event::ReplanRequired { .. }, "executing") => {
@@ -173,7 +181,7 @@ impl Model {
             }
             (Event::AttemptNotDelivered { retry_at, .. }, "executing") => {
                 self.end(End::NotDone)?;
-                self.later(*retry_at)
+                self.tried(*retry_at)?
             }
             (
                 Event::AttemptUnknown {
@@ -205,7 +213,11 @@ impl Model {
                     "I2: an irreversible call is to be sent again by the machine"
                 );
                 self.undo()?;
-                self.later(*retry_at)
+                if machine_may {
+                    self.tried(*retry_at)?
+                } else {
+                    "failed"
+                }
             }
             (
                 Event::LeaseGranted { .. }

@@ -187,6 +187,22 @@ impl Model {
         }
     }
 
+    /// A call that had no effect: it is tried as often as the tool says, whatever came between.
+    pub(super) fn tried(&mut self, retry_at: Option<Timestamp>) -> Result<&'static str, String> {
+        let (most, tried) = &mut self.tries;
+        *tried += 1;
+        must!(
+            retry_at.is_some() == (*tried < *most),
+            "I27: tried {tried} of {most} times, and then {}",
+            if retry_at.is_some() {
+                "again"
+            } else {
+                "no more"
+            }
+        );
+        Ok(self.later(retry_at))
+    }
+
     /// What the source of truth, or a person, says holds for every attempt in doubt.
     pub(super) fn undo(&mut self) -> Result<(), String> {
         for attempt in &mut self.attempts {

@@ -96,6 +96,7 @@ impl Model {
             self.request = Some(request.digest);
             self.approval = Some(requirement.clone());
             self.votes.clear();
+            self.tries.1 = 0;
         }
         Ok("staged")
     }

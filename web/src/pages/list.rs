@@ -166,7 +166,7 @@ mod tests {
         let moment = Some("1 Mar 2026, 12:01:00 UTC".to_owned());
         action.not_before = Some(run_at);
         assert_eq!(words(&action), (None, moment.clone()), "if it is approved");
-        let hold_until = run_at;
+        let hold_until = Some(run_at);
         action.phase = Phase::Approved { run_at, hold_until };
         assert_eq!(words(&action), (moment.clone(), None));
         action.phase = Phase::Accepted { run_at };

@@ -234,7 +234,7 @@ pub struct Approval {
     pub groups: Vec<String>,
     /// From this moment on no vote counts.
     pub deadline: String,
-    /// Until when an approver may take the approval back.
+    /// Until when an approver may take the approval back; null once a call was made.
     pub hold_until: Option<String>,
     /// Why more than the usual is asked for.
     pub because: Vec<String>,

@@ -139,7 +139,7 @@ fn approval(action: &core::Action) -> Option<Approval> {
     groups.sort();
     groups.dedup();
     let hold_until = match &action.phase {
-        Phase::Approved { hold_until, .. } => Some(hold_until.rfc3339()),
+        Phase::Approved { hold_until, .. } => hold_until.map(Timestamp::rfc3339),
         _ => None,
     };
     Some(Approval {

@@ -1,6 +1,6 @@
 //! The last decision before a call leaves (invariants I1 and I3).
 
-use super::{backoff, expiry, next_try};
+use super::{backoff, expiry};
 use crate::action::command::Revalidation;
 use crate::action::{
     Action, ClaimKey, Difference, Event, Refusal, ReplanReason, SafetyClass, Snapshot, Status,
@@ -24,11 +24,10 @@ pub(super) fn defer(
         return Err(Refusal::NotDue { run_at });
     }
     // An approval ends by its deadline, so reading goes on until then. Without one, the number of
-    // tries is the bound (invariant I27).
-    let retry_at = match action.deadline() {
-        Some(_) => Some(at.plus_ms(backoff(action, action.deferrals.saturating_add(1)))),
-        None => next_try(action, at),
-    };
+    // reads in a row is bounded as that of tries is (invariant I27), and uses up none of them.
+    let failures = action.reads_failed.saturating_add(1);
+    let goes_on = action.deadline().is_some() || failures < action.proposal.terms.attempts_max;
+    let retry_at = goes_on.then(|| at.plus_ms(backoff(action, failures)));
     Ok(vec![Event::Deferred {
         message,
         retry_at,

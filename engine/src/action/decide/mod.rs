@@ -215,9 +215,9 @@ fn doubled(min_ms: u64, max_ms: u64, failures: u32) -> u64 {
     min_ms.saturating_mul(factor).min(max_ms)
 }
 
-/// When to try again after one more failure that certainly had no effect; none where that was the
-/// last try that the tool allows.
+/// When to try again after one more call that certainly had no effect; none where that was the last
+/// try that the tool allows. Reads of the state that failed before it do not count.
 fn next_try(action: &Action, at: Timestamp) -> Option<Timestamp> {
-    let failures = action.deferrals.saturating_add(1);
+    let failures = action.tries_failed.saturating_add(1);
     (failures < action.proposal.terms.attempts_max).then(|| at.plus_ms(backoff(action, failures)))
 }

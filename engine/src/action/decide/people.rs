@@ -111,7 +111,7 @@ pub(super) fn withdraw(
     }
     let open = match &action.phase {
         Phase::Staged => true,
-        Phase::Approved { hold_until, .. } => at < *hold_until,
+        Phase::Approved { hold_until, .. } => hold_until.is_some_and(|until| at < until),
         Phase::Executing | Phase::Unknown { .. } => {
             return Err(Refusal::TooLate {
                 status: action.status(),

@@ -50,7 +50,7 @@ pub(in crate::pages) fn standing(
             .any(|cast| cast.voter.id == person.id && cast.vote == Vote::Approve)
     });
     let in_hold = match &action.phase {
-        Phase::Approved { hold_until, .. } => now < *hold_until,
+        Phase::Approved { hold_until, .. } => hold_until.is_some_and(|until| now < until),
         Phase::Staged
         | Phase::Accepted { .. }
         | Phase::Executing

@@ -260,7 +260,7 @@ fn a_decided_action_says_when_it_will_run_and_by_whom() {
     assert!(page.contains("Scheduled: not sent before") && !page.contains("will-run"));
     action.phase = holdpoint_engine::action::Phase::Approved {
         run_at: NOW.plus_ms(3_600_000),
-        hold_until: NOW.plus_ms(3_600_000),
+        hold_until: Some(NOW.plus_ms(3_600_000)),
     };
     let page = plain(&action, &ada());
     for words in [
@@ -289,7 +289,7 @@ fn messages_promise_nothing_that_the_target_has_not_said() {
     let say = |action: &Action, happened| messages::words(happened, action, &ada(), &names, NOW);
     action.phase = holdpoint_engine::action::Phase::Approved {
         run_at: NOW.plus_ms(30_000),
-        hold_until: NOW.plus_ms(30_000),
+        hold_until: Some(NOW.plus_ms(30_000)),
     };
     let words = say(&action, Happened::Voted);
     assert_eq!(

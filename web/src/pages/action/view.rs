@@ -151,9 +151,8 @@ impl ActionPage {
         let request = action.request.as_ref().map(request_view);
         let snapshot = action.snapshot.as_ref().map(|s| snapshot_view(s, now));
         let hold = match &action.phase {
-            Phase::Approved { hold_until, .. } if now < *hold_until => Some(*hold_until),
-            Phase::Approved { .. }
-            | Phase::Accepted { .. }
+            Phase::Approved { hold_until, .. } => hold_until.filter(|until| now < *until),
+            Phase::Accepted { .. }
             | Phase::Staged
             | Phase::Executing
             | Phase::Unknown { .. }
