@@ -7,7 +7,9 @@ use super::Engine;
 use super::runs::is_own;
 use super::runs_start::may_start;
 use crate::identity::{Principal, Role};
-use crate::run::{Command, Flags, Origin, Run, RunError, RunId};
+use crate::run::ahead::check_secrets;
+use crate::run::event::StepOutcome;
+use crate::run::{Command, Flags, Origin, Run, RunError, RunId, StepPath, What};
 use crate::skill::{Secrets, Skill, Vars};
 
 /// How a run is gone on with.
@@ -74,7 +76,7 @@ impl Engine {
         if !self.is_run_carried_on(id) {
             self.check_room_for_run(&run.start.caller.id)?;
         }
-        let secrets = secrets_of(&run, &how.secrets)?;
+        let secrets = self.secrets_of(&run, &how.secrets)?;
         self.has_code_of(&run)?;
         let live = self.inner.runs.open(id)?;
         let by = by.instigator();
@@ -100,22 +102,31 @@ impl Engine {
         needed.dedup();
         needed
     }
-}
 
-/// The secrets that a run is given again.
-fn secrets_of(run: &Run, given: &[(String, String)]) -> Result<Secrets, RunError> {
-    let skill = match &run.start.origin {
-        Origin::Skill { text, .. } => Skill::parse(text).map_err(RunError::BadSkill)?,
-        Origin::Code { .. } if given.is_empty() => return Ok(Secrets::default()),
-        Origin::Code { .. } => {
-            return Err(RunError::BadInputs(vec![
-                "a run of code has no secret inputs".to_owned(),
-            ]));
-        }
-    };
-    let vars = Vars::restored(&skill, BTreeMap::new(), given);
-    let vars = vars.map_err(|errors| {
-        RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
-    })?;
-    Ok(vars.secrets().clone())
+    /// The secrets that a run is given again. Fails where a tool decides by one, as it is now.
+    fn secrets_of(&self, run: &Run, given: &[(String, String)]) -> Result<Secrets, RunError> {
+        let skill = match &run.start.origin {
+            Origin::Skill { text, .. } => Skill::parse(text).map_err(RunError::BadSkill)?,
+            Origin::Code { .. } if given.is_empty() => return Ok(Secrets::default()),
+            Origin::Code { .. } => {
+                return Err(RunError::BadInputs(vec![
+                    "a run of code has no secret inputs".to_owned(),
+                ]));
+            }
+        };
+        let is_done = |number| match run.step(&StepPath::number(number)).map(|step| &step.what) {
+            Some(What::Made(made)) => {
+                let report = made.ended.as_ref().map(|(_, report)| report);
+                report.is_some_and(|report| report.outcome == StepOutcome::Passed)
+            }
+            Some(What::Skipped { .. }) => true,
+            None => false,
+        };
+        check_secrets(&skill, self.registry(), |step| is_done(step.number))?;
+        let vars = Vars::restored(&skill, BTreeMap::new(), given);
+        let vars = vars.map_err(|errors| {
+            RunError::BadInputs(errors.into_iter().map(|error| error.message).collect())
+        })?;
+        Ok(vars.secrets().clone())
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::shell::RunError;
 use super::skill_file::day;
-use crate::skill::{FillError, Skill, SkillError, Step, Vars};
+use crate::skill::{FillError, Skill, SkillError, Step, Vars, secret_holes_in};
 use crate::time::Timestamp;
 use crate::tool::{ArgError, Open, Registry};
 
@@ -48,8 +48,8 @@ fn look<'a>(step: &'a Step, vars: &Vars, bound: &BTreeSet<&str>, today: NaiveDat
 }
 
 /// Refuses a file with steps that could not be made: holes that nothing fills, and arguments that their
-/// tools do not take. Whether a step with a condition is reached is not known: of such a one only what
-/// stands in the file itself is looked at.
+/// tools do not take, secrets by which a tool decides among them. Whether a step with a condition is reached is
+/// not known: of such a one only what stands in the file itself is looked at.
 pub fn check_steps(
     skill: &Skill,
     vars: &Vars,
@@ -66,8 +66,30 @@ pub fn check_steps(
                 as_written(step, registry)
             }
         };
-        lines.extend(wrong.iter().map(|error| line(step, error)));
+        let wrong = wrong
+            .into_iter()
+            .chain(wrong_secrets(skill, step, registry));
+        lines.extend(wrong.map(|error| line(step, &error)));
     }
+    all_right(lines)
+}
+
+/// Refuses to go on with a file that has secrets by which the tools decide as they are now. Steps that are
+/// `done` are not looked at.
+pub(crate) fn check_secrets(
+    skill: &Skill,
+    registry: &Registry,
+    done: impl Fn(&Step) -> bool,
+) -> Result<(), RunError> {
+    let steps = skill.steps.iter().filter(|step| !done(step));
+    let lines = steps.flat_map(|step| {
+        let wrong = wrong_secrets(skill, step, registry).into_iter();
+        wrong.map(|error| line(step, &error))
+    });
+    all_right(lines.collect())
+}
+
+fn all_right(lines: Vec<String>) -> Result<(), RunError> {
     if lines.is_empty() {
         Ok(())
     } else {
@@ -78,8 +100,9 @@ pub fn check_steps(
 /// What is wrong with the calls of a file, whatever fills their holes, each with its place.
 pub fn wrong_calls(skill: &Skill, registry: &Registry) -> Vec<SkillError> {
     let mistakes = skill.steps.iter().flat_map(|step| {
-        let wrong = as_written(step, registry);
-        wrong.into_iter().filter_map(|error| {
+        let wrong = as_written(step, registry).into_iter();
+        let wrong = wrong.chain(wrong_secrets(skill, step, registry));
+        wrong.filter_map(|error| {
             let message = line(step, &error);
             skill.at_action(step.number, message)
         })
@@ -95,6 +118,15 @@ fn as_written(step: &Step, registry: &Registry) -> Vec<ArgError> {
 fn wrong_in(step: &Step, args: &Value, open: &Open, registry: &Registry) -> Vec<ArgError> {
     let tool = registry.get(&step.tool);
     tool.map_or_else(Vec::new, |tool| tool.check_ahead(args, open))
+}
+
+/// The secrets of a step by which its tool decides.
+fn wrong_secrets(skill: &Skill, step: &Step, registry: &Registry) -> Vec<ArgError> {
+    let is_secret = |name: &str| skill.inputs.get(name).is_some_and(|input| input.secret);
+    let tool = registry.get(&step.tool);
+    tool.map_or_else(Vec::new, |tool| {
+        tool.check_secrets(&secret_holes_in(&step.args, &is_secret))
+    })
 }
 
 fn line(step: &Step, error: &ArgError) -> String {

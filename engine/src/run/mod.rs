@@ -8,7 +8,7 @@
 //!   connects a step with its action.
 //! * The shell: `layout` (where runs are in the log), `shell` (decide, append durably, make known).
 
-mod ahead;
+pub(crate) mod ahead;
 pub mod authority;
 mod called;
 pub(crate) mod carrying;

@@ -20,7 +20,7 @@ use crate::engine::submit::AsStep;
 use crate::engine::{Engine, Submission, SubmitError, Submitted, Versioned};
 use crate::identity::Principal;
 use crate::target::aside::{Heard, SECRETS_LABEL};
-use crate::tool::{EffectClass, Execute, Tool};
+use crate::tool::EffectClass;
 
 /// The longest wait between two tries of a read.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -116,7 +116,7 @@ impl Driver {
             instigators: run.instigators.clone(),
             labels: labels(&attempt, &secrets),
         };
-        if let Some(message) = self.missing_secret(&tool, &secrets)
+        if let Some(message) = self.missing_secret(&secrets)
             && !is_there
         {
             return Ok(Called::not_made(StepOutcome::Failed, message));
@@ -153,19 +153,8 @@ impl Driver {
         })
     }
 
-    /// Why the call cannot be made with its secrets: one leaves only by a call that this process makes,
-    /// and only where it knows it.
-    fn missing_secret(&self, tool: &Tool, secrets: &[String]) -> Option<String> {
-        let first = secrets.first()?;
-        let is_pulled = match tool.execute {
-            Execute::Worker => true,
-            Execute::Http(_) | Execute::Local(_) | Execute::Request(_) => false,
-        };
-        if is_pulled {
-            return Some(format!(
-                "the secret input {first} cannot be given to a worker, which reads its arguments from the log"
-            ));
-        }
+    /// Why the call cannot be made with its secrets: this process does not know one.
+    fn missing_secret(&self, secrets: &[String]) -> Option<String> {
         let known = self.secrets();
         let unknown = secrets.iter().find(|name| !known.has(name))?;
         Some(format!(

@@ -6,12 +6,13 @@ use std::time::Duration;
 use super::pull::STATE_WAIT_MAX;
 use super::revalidate::view_of;
 use crate::action::{
-    Action, ActionId, AttemptOutcome, ClaimKey, Command, Phase, Refusal, Reminder, Revalidation,
-    Worker,
+    Action, ActionId, AttemptOutcome, ClaimKey, Command, Finding, Phase, Refusal, Reminder,
+    Revalidation, Worker,
 };
 use crate::engine::{Versioned, observe};
 use crate::run::StepTry;
 use crate::store::{CommitError, Request, Store};
+use crate::target::aside::undecided;
 use crate::target::{CommitPermit, World, kept_beside};
 use crate::time::Timestamp;
 use crate::tool::{Context, Registry};
@@ -311,8 +312,9 @@ impl Work {
             .registry
             .get(&proposal.tool)
             .filter(|tool| tool.digest == proposal.tool_digest);
-        let finding = match tool {
-            Some(tool) => {
+        let finding = match tool.map(|tool| (tool, undecided(tool, action))) {
+            Some((_, Some(message))) => Finding::Inconclusive { message },
+            Some((tool, None)) => {
                 let args = proposal.args.value();
                 let state = action
                     .snapshot
@@ -327,7 +329,7 @@ impl Work {
                 };
                 self.world.ask(tool, &ctx).await
             }
-            None => crate::action::Finding::Inconclusive {
+            None => Finding::Inconclusive {
                 message: "the tool is not defined any more as it was when the call was sent"
                     .to_owned(),
             },

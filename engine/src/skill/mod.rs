@@ -64,7 +64,7 @@ pub use error::{SkillError, SkillErrors};
 pub use input::{Input, InputKind};
 pub use manifest::{Manifest, ManifestTool, Mismatch};
 pub use secrets::Secrets;
-pub(crate) use secrets::Written;
+pub(crate) use secrets::{Written, secret_holes_in};
 pub use step::{Step, StepEffect};
 pub(crate) use template::holes;
 pub use template::{FillError, Filled};

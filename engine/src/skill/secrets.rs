@@ -10,7 +10,7 @@ use super::template::{Part, parts};
 use super::vars::{error, how_to_give};
 use crate::canon::{CanonicalJson, pointer_push};
 use crate::hiding::Hiding;
-use crate::tool::{percent, unreserved};
+use crate::tool::{SecretHole, percent, unreserved};
 
 /// The values of secret inputs. Never stored, never printed.
 #[derive(Clone, Default, PartialEq)]
@@ -195,5 +195,48 @@ impl Secrets {
     /// The same for a JSON value.
     pub fn hide_in(&self, value: &Value) -> Value {
         self.hiding().value(value)
+    }
+}
+
+/// Where secrets stand in arguments: a place for each hole. Keys have none.
+pub(crate) fn secret_holes_in(args: &Value, is_secret: &dyn Fn(&str) -> bool) -> Vec<SecretHole> {
+    let mut found = Vec::new();
+    find_holes(args, &mut Vec::new(), is_secret, &mut found);
+    found
+}
+
+fn find_holes(
+    value: &Value,
+    path: &mut Vec<String>,
+    is_secret: &dyn Fn(&str) -> bool,
+    found: &mut Vec<SecretHole>,
+) {
+    let mut below = |name: String, value: &Value| {
+        path.push(name);
+        find_holes(value, path, is_secret, found);
+        path.pop();
+    };
+    match value {
+        Value::String(text) => {
+            let holes = parts(text).into_iter().filter_map(|(_, part)| match part {
+                Part::Hole(name) if is_secret(name) => Some(name.to_owned()),
+                Part::Hole(_) | Part::Text(_) => None,
+            });
+            found.extend(holes.map(|name| SecretHole {
+                path: path.clone(),
+                name,
+            }));
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                below(place.to_string(), item);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                below(name.clone(), member);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -4,17 +4,36 @@
 //! (`{{token}}`), and it is filled right before the call (`filled`). And a run looks at an answer as it
 //! came, where the history keeps evidence of bounded length.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
 
 use super::Answer;
 use super::given::Given;
-use crate::action::{Action, ActionId, AnswerBody, AttemptOutcome};
+use crate::action::{Action, ActionId, AnswerBody, AttemptOutcome, Proposal};
 use crate::canon::CanonicalJson;
-use crate::skill::Secrets;
+use crate::skill::{Secrets, secret_holes_in};
+use crate::tool::{SecretHole, Tool};
 
 /// The label of an action that names the secret inputs which must be filled in before it is sent.
 pub(crate) const SECRETS_LABEL: &str = "secret_inputs";
+
+/// Where the arguments of an action with these labels have the hole of a secret input.
+pub(crate) fn secret_holes(labels: &BTreeMap<String, String>, args: &Value) -> Vec<SecretHole> {
+    let names: Vec<&str> = labels
+        .get(SECRETS_LABEL)
+        .map_or_else(Vec::new, |names| names.split(' ').collect());
+    secret_holes_in(args, &|name| names.contains(&name))
+}
+
+/// Why nothing may be told of an action: its tool decides by what a secret stands for. Such an action is not
+/// taken on any more.
+pub(crate) fn undecided(tool: &Tool, action: &Action) -> Option<String> {
+    let Proposal { args, labels, .. } = &action.proposal;
+    let wrong = tool.check_secrets(&secret_holes(labels, &args.value()));
+    wrong.first().map(|error| error.to_string())
+}
 
 /// An answer as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]

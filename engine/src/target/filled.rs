@@ -4,6 +4,8 @@
 //! the holes and nowhere else, and the request is made once more from these: a text of a request is
 //! never searched, so that nothing which an answer brought along can draw a secret out.
 
+use serde_json::Value;
+
 use super::{Hidden, Outgoing};
 use crate::action::Rendered;
 use crate::skill::{Secrets, Written, holes};
@@ -31,6 +33,7 @@ pub(super) fn filled(
     let args = secrets
         .fill_as(ctx.args, &|pointer| written(tool, bound, pointer))
         .map_err(|error| error.message)?;
+    fits(tool, &args, secrets)?;
     let ctx = Context {
         args: &args,
         ..*ctx
@@ -40,6 +43,18 @@ pub(super) fn filled(
         Ok(Some(request))
     } else {
         Err("a secret would change more of the request than the place of its hole; nothing was sent".to_owned())
+    }
+}
+
+/// Fails where arguments do not fit the input schema with their secrets in them, without telling these.
+pub(super) fn fits(tool: &Tool, args: &Value, secrets: &Secrets) -> Result<(), String> {
+    let wrong = tool.check_args(args).err();
+    match wrong.as_deref().and_then(<[_]>::first) {
+        None => Ok(()),
+        Some(error) => Err(format!(
+            "with its secrets the call does not fit the input schema of its tool: {}",
+            secrets.hide(&error.to_string())
+        )),
     }
 }
 
@@ -96,7 +111,7 @@ pub(super) fn set_apart(outgoing: &mut Outgoing, bound: &Rendered, request: &Ren
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::action::{Caller, PrincipalKind};

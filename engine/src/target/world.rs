@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::aside::{self, Asides};
+use super::aside::{self, Asides, undecided};
 use super::classify::{Rules, classify};
-use super::filled::{filled, set_apart};
+use super::filled::{filled, fits, set_apart};
 use super::local::{LocalCall, Locals};
 use super::prepare::{CONNECT_TIMEOUT, add_content_type, has_header, left, outgoing, request};
 use super::secrets::Secrets;
@@ -168,6 +168,9 @@ impl World {
                 "the secret input {name} is not known to this process; resume the run with it"
             ));
         }
+        if let Some(why) = undecided(tool, permit.action()) {
+            return not_delivered(&why);
+        }
         let args = proposal.args.value();
         let snapshot = permit.action().snapshot.as_ref();
         let state = snapshot.map(|snapshot| (snapshot.state.value(), snapshot.etag.as_deref()));
@@ -204,6 +207,9 @@ impl World {
                     Ok(args) => args,
                     Err(error) => return not_delivered(error.message),
                 };
+                if let Err(message) = fits(tool, &args, &secrets) {
+                    return not_delivered(message);
+                }
                 let local = LocalCall {
                     args,
                     idempotency_key: call.key.to_owned(),

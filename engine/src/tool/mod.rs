@@ -9,7 +9,7 @@
 //! * `source`, `fields`, `problem`: text, places, mistakes · `read`, `lint`: from there
 //!   to a definition · `definition`, `http`: what a definition is
 //! * `template`, `values`, `request`, `render`: placeholders, escaped for where they land · `rule`: CEL · `schema`: JSON
-//!   Schema · `policy`: what the rules of a definition say about one call
+//!   Schema · `policy`: what the rules of a definition say about one call · `reads`: by which arguments it decides
 //!
 //! Arguments are values, never templates (a brace in an argument is a brace), and they never choose
 //! the scheme, host or port of a call (invariant I17).
@@ -27,10 +27,12 @@ mod money;
 mod policy;
 mod problem;
 mod read;
+mod reads;
 mod render;
 mod request;
 mod rule;
 mod schema;
+mod schema_reads;
 mod source;
 mod template;
 #[cfg(test)]
@@ -50,6 +52,7 @@ pub use http::{Auth, HttpCall, Method, Origin, STATE_ETAG, SecretRef, resolve_et
 pub use policy::differences;
 pub use problem::{Problem, ToolsFileError, Warning};
 pub(crate) use problem::{did_you_mean, nearest};
+pub use reads::SecretHole;
 pub use rule::{Rule, RuleError};
 pub use schema::{ArgError, Schema};
 pub use source::Format;

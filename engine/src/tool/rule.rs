@@ -75,8 +75,15 @@ impl Rule {
 
     /// The members of a variable that it names: `name.member`, `name["member"]`.
     pub(crate) fn members_of(&self, name: &str) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        members_of(self.program.expression(), name, &mut found);
+        let paths = self.paths_of(name).into_iter();
+        paths.filter_map(|path| path.into_iter().next()).collect()
+    }
+
+    /// What it reads of a variable, each as a path below it: empty where it is the variable as a whole. What
+    /// is told only when the rule is evaluated (`args[name]`) is cut before that.
+    pub(crate) fn paths_of(&self, name: &str) -> Vec<Vec<String>> {
+        let mut found = Vec::new();
+        paths_of(self.program.expression(), name, &mut found);
         found
     }
 
@@ -245,28 +252,45 @@ fn parts(node: &IdedExpr) -> Vec<&IdedExpr> {
     }
 }
 
-fn members_of(node: &IdedExpr, name: &str, found: &mut BTreeSet<String>) {
-    let is_it = |operand: &IdedExpr| matches!(&operand.expr, Expr::Ident(other) if other == name);
-    match &node.expr {
-        Expr::Select(select) if is_it(&select.operand) => {
-            found.insert(select.field.clone());
-        }
-        Expr::Call(call) if [INDEX, OPT_INDEX, OPT_SELECT].contains(&call.func_name.as_str()) => {
-            if let [operand, member] = call.args.as_slice()
-                && is_it(operand)
-                && let Expr::Literal(LiteralValue::String(member)) = &member.expr
-            {
-                found.insert(member.inner().to_owned());
-            }
-        }
-        _ => {}
+fn paths_of(node: &IdedExpr, name: &str, found: &mut Vec<Vec<String>>) {
+    if let Some(path) = path_of(node, name) {
+        found.push(path);
+        return;
     }
     let mut all = parts(node);
     if let Expr::Comprehension(one) = &node.expr {
         all.extend([&one.loop_cond, &one.loop_step]);
     }
     for part in all {
-        members_of(part, name, found);
+        paths_of(part, name, found);
+    }
+}
+
+/// The path below a variable that an expression is, where it is nothing else.
+fn path_of(node: &IdedExpr, name: &str) -> Option<Vec<String>> {
+    let (operand, member) = match &node.expr {
+        Expr::Ident(other) if other.trim_start_matches('.') == name => return Some(Vec::new()),
+        Expr::Select(select) => (select.operand.as_ref(), select.field.clone()),
+        Expr::Call(call) if [INDEX, OPT_INDEX, OPT_SELECT].contains(&call.func_name.as_str()) => {
+            match call.args.as_slice() {
+                [operand, member] => (operand, literal(member)?),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let mut path = path_of(operand, name)?;
+    path.push(member);
+    Some(path)
+}
+
+/// The member that an index names, where that stands in the rule itself.
+fn literal(node: &IdedExpr) -> Option<String> {
+    match &node.expr {
+        Expr::Literal(LiteralValue::String(name)) => Some(name.inner().to_owned()),
+        Expr::Literal(LiteralValue::Int(place)) => Some(place.inner().to_string()),
+        Expr::Literal(LiteralValue::UInt(place)) => Some(place.inner().to_string()),
+        _ => None,
     }
 }
 

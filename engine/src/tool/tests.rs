@@ -5,6 +5,7 @@ mod key;
 mod policy;
 mod render;
 mod rule;
+mod secret;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

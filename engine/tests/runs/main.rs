@@ -18,6 +18,7 @@ mod properties;
 mod room;
 mod schedules;
 mod schedules_at_once;
+mod secret_inputs;
 mod skill_files;
 mod standing_in;
 mod steered;

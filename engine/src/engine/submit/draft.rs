@@ -15,8 +15,9 @@ use crate::engine::act::said;
 use crate::engine::{Engine, Submission, SubmitError};
 use crate::identity::Principal;
 use crate::scheduler::sends_without_etag;
+use crate::target::aside::secret_holes;
 use crate::time::Timestamp;
-use crate::tool::{Context, Execute, RenderError, StateView, Tool};
+use crate::tool::{Context, Execute, RenderError, SecretHole, StateView, Tool};
 
 /// What a step of a run has of its own.
 #[derive(Clone, Debug)]
@@ -35,6 +36,13 @@ pub(crate) struct AsStep {
     pub(crate) instigators: Vec<Instigator>,
     /// Which run and which step, as labels.
     pub(crate) labels: BTreeMap<String, String>,
+}
+
+impl AsStep {
+    /// Where its arguments have the hole of a secret input of its run.
+    pub(super) fn secret_holes(&self, args: &Value) -> Vec<SecretHole> {
+        secret_holes(&self.labels, args)
+    }
 }
 
 pub(super) struct Draft<'t> {

@@ -9,6 +9,8 @@ mod bounds;
 pub(super) mod claims;
 mod draft;
 mod take_over;
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 
@@ -17,7 +19,7 @@ use super::{Answered, Engine, Submission, SubmitError, Submitted, Versioned, may
 use crate::action::{ActionId, AttemptOutcome, Command, Refused, SafetyClass, Status};
 use crate::identity::Principal;
 use crate::store::{CommitError, Request};
-use crate::tool::RenderError;
+use crate::tool::{ArgError, RenderError};
 use claims::{Keys, Used};
 pub(crate) use draft::AsStep;
 use draft::Draft;
@@ -69,12 +71,14 @@ impl Engine {
             })?;
         bounds::check_labels(tool, &submission)?;
         bounds::check_schedule(tool, &submission)?;
-        tool.check_args(&submission.args).map_err(|errors| {
-            let list = errors
-                .into_iter()
-                .map(|error| (error.pointer, error.message));
-            SubmitError::InvalidArgs(list.collect())
-        })?;
+        tool.check_args(&submission.args).map_err(wrong_args)?;
+        let secret = step
+            .as_ref()
+            .map(|step| step.secret_holes(&submission.args));
+        let wrong = tool.check_secrets(&secret.unwrap_or_default());
+        if !wrong.is_empty() {
+            return Err(wrong_args(wrong));
+        }
         let Ok(_slot) = self.inner.submissions.try_acquire() else {
             return Err(SubmitError::Overloaded);
         };
@@ -290,6 +294,11 @@ fn taken(view: Versioned, replayed: bool) -> Submitted {
         action: Box::new(view),
         replayed,
     }
+}
+
+fn wrong_args(errors: Vec<ArgError>) -> SubmitError {
+    let list = errors.into_iter();
+    SubmitError::InvalidArgs(list.map(|error| (error.pointer, error.message)).collect())
 }
 
 fn invalid_args(error: RenderError) -> SubmitError {
