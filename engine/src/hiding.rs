@@ -24,6 +24,8 @@ const NESTED_MAX: usize = 4;
 pub(crate) struct Hiding {
     /// The longest first: one secret may be part of another.
     sought: Vec<Sought>,
+    /// Secrets that read as a number, as its canonical digits.
+    numbers: Vec<(String, String)>,
     /// Secrets that are an object or an array.
     whole: Vec<(Value, String)>,
 }
@@ -74,6 +76,9 @@ impl Hiding {
     }
 
     fn add_text(&mut self, secret: &str, in_its_place: &str) {
+        if let Some(digits) = digits_of(secret) {
+            self.numbers.push((digits, in_its_place.to_owned()));
+        }
         for form in forms(secret) {
             if form.is_empty() || self.sought.iter().any(|known| known.form == form) {
                 continue;
@@ -133,9 +138,9 @@ impl Hiding {
             Value::String(text) => Value::String(self.text_at(text, depth)),
             Value::Number(_) => {
                 let digits = plain(value);
-                let mut sought = self.sought.iter();
-                match sought.find(|sought| sought.form == digits) {
-                    Some(sought) => Value::String(sought.in_its_place.clone()),
+                let mut numbers = self.numbers.iter();
+                match numbers.find(|(number, _)| *number == digits) {
+                    Some((_, in_its_place)) => Value::String(in_its_place.clone()),
                     None => value.clone(),
                 }
             }
@@ -266,6 +271,28 @@ fn json_in(text: &str) -> Option<Value> {
         return None;
     }
     parse_answer(text.as_bytes()).ok()
+}
+
+/// The canonical digits of a text that reads as a number, also with a sign or zeros before it: a service writes
+/// the number that it made of it.
+fn digits_of(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let plain_digits = digits.trim_start_matches('0');
+    let is_whole = plain_digits.starts_with(|first: char| first.is_ascii_digit());
+    let zero = if is_whole || plain_digits.len() == digits.len() {
+        ""
+    } else {
+        "0"
+    };
+    let number = format!("{sign}{zero}{plain_digits}");
+    match parse_answer(number.as_bytes()) {
+        Ok(value @ Value::Number(_)) => Some(plain(&value)),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn plain(value: &Value) -> String {

@@ -112,3 +112,38 @@ fn i16_the_parts_of_a_secret_are_as_secret_as_all_of_it() {
         assert_eq!(hiding.value(&seen), hidden);
     }
 }
+
+#[test]
+fn i16_a_secret_that_reads_as_a_number_is_found_as_the_number_that_a_service_makes_of_it() {
+    for secret in [
+        "1234567890.10",
+        "+1234567890.1",
+        "001234567890.1",
+        "1.2345678901e9",
+        "1234567890.1",
+    ] {
+        let hiding = hiding(&[("token", json!(secret))]);
+        for seen in [
+            r#"{"n":1234567890.10}"#,
+            r#"{"n":1234567890.1}"#,
+            r#"{"n":1.23456789010E+9}"#,
+        ] {
+            assert_eq!(
+                hiding.text(seen),
+                r#"{"n":"{{token}}"}"#,
+                "{secret} in {seen}"
+            );
+        }
+        let other = r#"{"n":[11234567890.1,1234567890.11,-1234567890.1]}"#;
+        assert_eq!(hiding.text(other), other, "{secret}");
+    }
+    let pins = hiding(&[
+        ("pin", json!("0047110815")),
+        ("zero", json!("-0.50")),
+        ("sum", json!(470.5)),
+    ]);
+    assert_eq!(
+        pins.text(r#"[47110815,-0.5,4.705e2]"#),
+        r#"["{{pin}}","{{zero}}","{{sum}}"]"#
+    );
+}
