@@ -119,6 +119,17 @@ impl Driver {
         }
     }
 
+    /// Waits until nothing more may be begun.
+    pub(super) async fn called_off(&self) {
+        let (mut changed, mut closing) = (self.live.watch(), self.closing.subscribe());
+        while self.check_cancel().is_ok() {
+            tokio::select! {
+                _ = changed.changed() => {}
+                _ = closing.changed() => {}
+            }
+        }
+    }
+
     /// Says that it is carried on, maybe once more.
     pub(super) fn open(&self) {
         self.closing.send_replace(false);

@@ -341,3 +341,26 @@ async fn the_order_in_which_branches_end_does_not_matter() {
         assert_eq!((house.done("label"), house.done("remove")), (1, 1));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i27_a_run_is_called_off_while_its_code_stands_before_a_history_that_it_does_not_meet() {
+    let house = House::with(version(1, Does::Label("a"))).await;
+    let id = house.call("w", Value::Null).await;
+    house.until_status(id, RunStatus::Waiting).await;
+    let stands = std::sync::Arc::new(tokio::sync::Notify::new());
+    let says = std::sync::Arc::clone(&stands);
+    let changed = Workflows::default().with("w", 1, move |ctx: Context, (): ()| {
+        let says = std::sync::Arc::clone(&says);
+        async move {
+            let call = ctx.branch("b").call("remove_label", json!({}));
+            says.notify_one();
+            Ok::<_, Failure>(call.await?)
+        }
+    });
+    let house = house.die_and_start(changed).await;
+    stands.notified().await;
+    let cancelled = house.engine.cancel_run(&house.by, id, None).await;
+    cancelled.expect("it is called off");
+    house.until_status(id, RunStatus::Cancelled).await;
+    assert_eq!(house.done("remove"), 0);
+}

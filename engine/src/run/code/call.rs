@@ -123,7 +123,7 @@ async fn make(call: Call) -> Result<Result<Value, CallError>, Halt> {
         return Err(differs(&run, path, words_of(&call.tool, &args)));
     }
     if run.step(&path).is_none() {
-        call.shared.caught_up(&path).await;
+        call.shared.caught_up(&path).await?;
         // What has begun is followed to its end, and called off on the way where that is possible.
         driver.check_cancel()?;
     }
@@ -157,7 +157,7 @@ async fn make(call: Call) -> Result<Result<Value, CallError>, Halt> {
     let report = match begun {
         Err(report) => report,
         Ok(made) => {
-            call.shared.caught_up(&wish.path).await;
+            call.shared.caught_up(&wish.path).await?;
             let report = driver.make(&wish, &made).await?.report();
             driver.end_step(&wish.path, report.clone()).await?;
             report

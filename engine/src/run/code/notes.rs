@@ -26,7 +26,7 @@ pub(super) async fn now(shared: &Shared, path: Result<StepPath, Halt>) -> Result
             return Ok(*at);
         }
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
-        None => shared.caught_up(&path).await,
+        None => shared.caught_up(&path).await?,
     }
     let at = driver.runs.store.time.now();
     note(driver, &path, Note::Now(at)).await?;
@@ -46,7 +46,7 @@ pub(super) async fn random(
             return Ok(*bytes);
         }
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
-        None => shared.caught_up(&path).await,
+        None => shared.caught_up(&path).await?,
     }
     let bytes = driver.engine()?.random_bytes().map_err(Halt::Run)?;
     note(driver, &path, Note::Random(bytes)).await?;
@@ -67,7 +67,7 @@ pub(super) async fn sleep(
         Some(Note::Sleep { until }) => *until,
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
         None => {
-            shared.caught_up(&path).await;
+            shared.caught_up(&path).await?;
             let until = driver.runs.store.time.now().plus(time);
             note(driver, &path, Note::Sleep { until }).await?;
             until
@@ -77,7 +77,7 @@ pub(super) async fn sleep(
     if noted.last() == Some(&Note::Woke) {
         return Ok(());
     }
-    shared.caught_up(&path).await;
+    shared.caught_up(&path).await?;
     reach(driver, until).await;
     note(driver, &path, Note::Woke).await
 }
@@ -98,7 +98,7 @@ pub(super) async fn wait_for(
     let noted = notes(&run, &path, &wish)?;
     let until = match (noted.first(), noted.get(1), time) {
         (None, _, _) => {
-            shared.caught_up(&path).await;
+            shared.caught_up(&path).await?;
             // In one append: a wait with a limit is at no moment one without.
             let until = time.map(|time| driver.runs.store.time.now().plus(time));
             let limit = until.map(|until| Note::Sleep { until });
@@ -130,7 +130,7 @@ pub(super) async fn wait_for(
         match answer(&run, &path) {
             Answer::Came(data) => return Ok(Some(data)),
             Answer::Nothing => return Ok(None),
-            Answer::NotYet => shared.caught_up(&path).await,
+            Answer::NotYet => shared.caught_up(&path).await?,
         }
         let (at, wanted) = (path.clone(), name.clone());
         let received = driver.commit(Command::Receive {

@@ -82,17 +82,23 @@ impl Shared {
 
     /// Waits until the code has met all of its history. Only then may anything be made or noted: code
     /// that was changed, and would do again at another place what it has done, never gets there.
-    pub(super) async fn caught_up(&self, path: &StepPath) {
+    /// Fails where the run is called off or its code has ended: nothing more is met then.
+    pub(super) async fn caught_up(&self, path: &StepPath) -> Result<(), Halt> {
         let mut unmet = self.unmet.subscribe();
         if unmet.borrow().is_empty() {
-            return;
+            return Ok(());
         }
         self.held.send_modify(|held| {
             held.insert(path.clone());
         });
         let _held = Held(self, path);
         // The sender is here: it does not go away.
-        drop(unmet.wait_for(BTreeSet::is_empty).await);
+        let met = async { drop(unmet.wait_for(BTreeSet::is_empty).await) };
+        tokio::select! {
+            biased;
+            () = met => Ok(()),
+            () = self.driver.called_off() => Err(Halt::CalledOff),
+        }
     }
 
     /// Waits until the code stands still without having met its history, and answers what differs.
