@@ -292,6 +292,9 @@ fn begin_anew(
 
 fn resume(run: &Run, flags: Flags, is_full: bool) -> Result<Vec<Event>, RunRefusal> {
     match run.ended.as_ref().map(|ended| &ended.end) {
+        None if run.cancel.is_some() => Err(RunRefusal::NotResumable(
+            "the run is being called off; resume it when that is over",
+        )),
         None if run.flags == flags => Ok(Vec::new()),
         None | Some(_) if is_full => Err(RunRefusal::Full),
         None | Some(End::Diverged) => Ok(vec![Event::Resumed { flags }]),

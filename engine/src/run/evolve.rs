@@ -157,12 +157,13 @@ impl Run {
         }
     }
 
-    /// What passed stays. What did not pass is tried again by a file, which stopped there; code has
+    /// What called it off was over with its end. What passed stays. What did not pass is tried again by a file, which stopped there; code has
     /// gone on from there, and gets the answer that it got.
     fn resume(&mut self, flags: Flags) {
         self.flags = flags;
-        self.ended = None;
-        self.cancel = None;
+        if self.ended.take().is_some() {
+            self.cancel = None;
+        }
         if !self.is_skill() {
             return;
         }

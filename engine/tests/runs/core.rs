@@ -253,6 +253,44 @@ fn a_second_wish_to_end_changes_nothing() {
     assert_eq!(case.run.cancel, Some(Some("first".to_owned())));
 }
 
+#[test]
+fn a_run_that_is_being_called_off_is_not_gone_on_with_until_it_is_over() {
+    let cancel = Command::Cancel {
+        reason: Some("stop".to_owned()),
+    };
+    let more = Flags {
+        yes: true,
+        ..Flags::default()
+    };
+    for origin in [skill(), code()] {
+        let mut case = Case::new(origin).after([begin("1", "a"), cancel.clone()]);
+        for flags in [Flags::default(), more] {
+            let refused = case
+                .wish(Command::Resume { flags })
+                .expect_err("it is not over");
+            assert!(matches!(refused, RunRefusal::NotResumable(_)), "{refused}");
+            assert_eq!(case.run.cancel, Some(Some("stop".to_owned())));
+        }
+    }
+    let mut case = Case::new(skill()).after([
+        begin("1", "a"),
+        cancel,
+        end_step("1", StepOutcome::Cancelled),
+        end(End::Cancelled),
+    ]);
+    case.wish(Command::Resume { flags: more })
+        .expect("it is over");
+    assert_eq!(case.run.cancel, None);
+
+    // As a history has it in which a resumption came before the end.
+    let resumed = Event::Resumed { flags: more };
+    let called_off = Case::new(skill())
+        .after([Command::Cancel { reason: None }])
+        .run;
+    let run = evolve(Some(called_off), run_id(), T0, &resumed).expect("it happened");
+    assert_eq!(run.cancel, Some(None), "the cancel was acknowledged");
+}
+
 /// A run whose history is full, with one step under way.
 fn full() -> Case {
     let mut case = Case::new(code()).after([begin("1", "a"), wait_for("2", "go")]);
