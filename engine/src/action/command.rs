@@ -70,6 +70,15 @@ pub enum Command {
         /// Now.
         at: Timestamp,
     },
+    /// Remember who makes the run go on that it is a step of, besides those that are known.
+    Instigate {
+        /// Who.
+        by: Vec<Instigator>,
+        /// Whether one of them may have approved it before.
+        may_have_approved: bool,
+        /// Now.
+        at: Timestamp,
+    },
     /// The deadline may have passed.
     ReachDeadline {
         /// Now.
@@ -349,6 +358,9 @@ pub enum Refusal {
         "whoever asked for the action, made its run go on, or approved it may not settle its outcome"
     )]
     OwnOutcome,
+    /// Whoever approved an action does not make the run go on that it is a step of.
+    #[error("whoever has approved the action may not make the run go on that it is a step of")]
+    OwnApproval,
     /// It is not due yet.
     #[error("it is not due before {run_at}")]
     NotDue {

@@ -16,9 +16,8 @@ pub fn legal_from(event: &Event) -> &'static [Status] {
         | Event::Reminded { .. } => &[Staged],
         Event::Expired { .. } | Event::Withdrawn { .. } => &[Staged, Approved],
         Event::Cancelled { .. } => &[Staged, Approved, Accepted],
-        Event::Scheduled { .. } | Event::KeyKept { .. } | Event::Instigated { .. } => {
-            &[Staged, Accepted]
-        }
+        Event::Scheduled { .. } | Event::KeyKept { .. } => &[Staged, Accepted],
+        Event::Instigated { .. } => &[Staged, Approved, Accepted, Executing, Unknown],
         Event::Deferred { .. } | Event::CommitRecorded { .. } => &[Approved, Accepted],
         Event::ReplanRequired { .. } => &[Approved, Accepted, Executing],
         Event::Restaged { .. } => &[Approved],

@@ -79,10 +79,9 @@ impl Engine {
         let secrets = self.secrets_of(&run, &how.secrets)?;
         self.has_code_of(&run)?;
         let live = self.inner.runs.open(id)?;
-        let by = by.instigator();
-        let actor = by.id.clone();
-        let wishes = vec![Command::Resume { flags }, Command::Instigate { by }];
-        let run = self.inner.runs.commit_all(&live, &actor, wishes).await?;
+        let (by, wishes) = (by.instigator(), vec![Command::Resume { flags }]);
+        let runs = &self.inner.runs;
+        let run = runs.commit_asking(&live, by, wishes, false).await?;
         live.given.add(&secrets);
         self.drive(live);
         Ok(run)

@@ -229,10 +229,18 @@ impl Engine {
                     .to_owned(),
             ));
         }
+        if run.is_skill() {
+            return Err(RunError::Invalid(
+                "only workflows in code wait for events; this is a run of a skill file".to_owned(),
+            ));
+        }
         let live = self.inner.runs.open(id)?;
         let name = name.to_owned();
-        let command = Command::Signal { name, data };
-        self.inner.runs.commit(&live, &by.id, command).await
+        let wishes = vec![Command::Signal { name, data }];
+        // What the code asks for next may be made of it.
+        let runs = &self.inner.runs;
+        runs.commit_asking(&live, by.instigator(), wishes, true)
+            .await
     }
 
     /// Starts what schedules say, in a task of its own.

@@ -9,6 +9,7 @@
 //! * The shell: `layout` (where runs are in the log), `shell` (decide, append durably, make known).
 
 pub(crate) mod ahead;
+mod asking;
 pub mod authority;
 mod called;
 pub(crate) mod carrying;

@@ -3,7 +3,7 @@
 //! A run that somebody works on is in memory once, however many look at it; one that nobody works on
 //! is not there at all, so that what is over costs nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex as PlainMutex, PoisonError, Weak};
 
 use holdpoint_storage::{Batch, Claim, Direction, ScanRange, StreamAppend, Version};
@@ -18,7 +18,7 @@ use super::layout::{self, LoadRunError};
 use super::refusal::RunRefusal;
 use super::shares::Shares;
 use super::state::Run;
-use crate::action::Instigator;
+use crate::action::{ActionId, Instigator};
 use crate::canon::CanonicalJson;
 use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX, RUNS_PER_CALLER_MAX};
 use crate::scheduler::ENGINE;
@@ -42,6 +42,9 @@ pub(crate) struct Live {
     /// How many events it has; held while something is decided and written.
     version: Mutex<Version>,
     changed: watch::Sender<Arc<Run>>,
+    /// Held while somebody is put on the asking side of its actions, and while one is made. Actions of others
+    /// that stand for steps of it in this process.
+    pub(crate) asking: Mutex<BTreeSet<ActionId>>,
     /// Its secret inputs, as far as they were given to this process.
     pub(crate) given: Arc<Given>,
     /// Whether somebody carries it on.
@@ -322,6 +325,7 @@ impl Live {
             id: run.id,
             changed: watch::Sender::new(Arc::new(run)),
             version: Mutex::new(version),
+            asking: Mutex::default(),
             given: Arc::default(),
             carrying: Carrying::default(),
         }
@@ -329,7 +333,7 @@ impl Live {
 }
 
 /// What a run is after some wishes, and the events that make it so.
-fn after(
+pub(super) fn after(
     run: Option<&Run>,
     id: RunId,
     wishes: Vec<Command>,

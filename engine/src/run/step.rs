@@ -113,7 +113,7 @@ impl Driver {
             class,
             timeout: wish.timeout,
             attempts: wish.retries.map(|more| more.saturating_add(1)),
-            instigators: run.instigators.clone(),
+            live: Arc::clone(&self.live),
             labels: labels(&attempt, &secrets),
         };
         if let Some(message) = self.missing_secret(&secrets)
@@ -218,6 +218,7 @@ impl Driver {
             },
         };
         let is_own = id == step.id;
+        self.ask_for(id, is_own).await?;
         let view = self.follow(&wish.path, id, is_own).await?;
         Ok(if is_own {
             called_of(&view.action)

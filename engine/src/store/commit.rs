@@ -24,7 +24,8 @@ const CHECKPOINT_APPENDS: u64 = 20_000;
 /// grows, what moved in it, votes.
 const ROOM_OF_NEW: usize = 3 * 512 * 1024;
 
-/// What is left free when people vote and when a call leaves, so that its outcome can be stored.
+/// What is left free when people vote or make a run go on, and when a call leaves, so that its outcome can
+/// be stored.
 const ROOM_FOR_OUTCOME: usize = 512 * 1024;
 
 /// A command on its way into the log.
@@ -299,7 +300,8 @@ fn room_after(event: &Event) -> usize {
         Event::VoteRecorded { .. }
         | Event::CommitRecorded { .. }
         | Event::ResendRecorded { .. }
-        | Event::Restaged { .. } => ROOM_FOR_OUTCOME,
+        | Event::Restaged { .. }
+        | Event::Instigated { .. } => ROOM_FOR_OUTCOME,
         Event::Refused { .. }
         | Event::Approved { .. }
         | Event::Rejected { .. }
@@ -328,8 +330,7 @@ fn room_after(event: &Event) -> usize {
         | Event::ResendDropped { .. }
         | Event::SecretNamed { .. }
         | Event::LeaseKeyed { .. }
-        | Event::AnswerKept { .. }
-        | Event::Instigated { .. } => 0,
+        | Event::AnswerKept { .. } => 0,
     }
 }
 

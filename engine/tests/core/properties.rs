@@ -13,7 +13,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::given::{
-    Case, T0, approve, claim, found, id, json_of, need, proposal, reject, requirement, snapshot,
+    Case, T0, approve, claim, found, id, instigator, json_of, need, proposal, reject, requirement,
+    snapshot,
 };
 
 fn outcomes() -> impl Strategy<Value = AttemptOutcome> {
@@ -95,6 +96,11 @@ fn commands() -> impl Strategy<Value = Command> {
         Just(Command::Cancel {
             by: "key_checkout".to_owned(),
             reason: None,
+            at: T0
+        }),
+        (any::<bool>(), any::<bool>()).prop_map(|(ana, may_have_approved)| Command::Instigate {
+            by: vec![instigator(if ana { "ana" } else { "opa" }, None)],
+            may_have_approved,
             at: T0
         }),
         Just(Command::ReachDeadline { at: T0 }),
@@ -205,6 +211,7 @@ fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
         | Command::Vote { at, .. }
         | Command::Withdraw { at, .. }
         | Command::Cancel { at, .. }
+        | Command::Instigate { at, .. }
         | Command::ReachDeadline { at }
         | Command::Remind { at }
         | Command::Resend { at, .. }
@@ -232,6 +239,17 @@ fn check_step(before: &Action, event: &Event, after: &Action) {
         !before.status().is_final() || before.phase == after.phase,
         "i11: {event:?}"
     );
+    let stays = |by| after.instigators.contains(by);
+    assert!(
+        before.instigators.iter().all(stays),
+        "i08: nobody leaves the asking side"
+    );
+    if let Event::VoteRecorded { cast, .. } = event {
+        assert!(
+            !before.requester().instigators.contains(&cast.voter.id),
+            "i08"
+        );
+    }
     if let Event::CommitRecorded { attempt, .. } = event {
         let earlier = &before.attempts;
         assert_eq!(*attempt as usize, earlier.len() + 1);

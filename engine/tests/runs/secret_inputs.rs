@@ -157,7 +157,7 @@ async fn a_secret_goes_along_where_nothing_decides_by_it_and_with_the_type_that_
     let text = json!({ "type": "object", "properties": { "id": { "type": "string" }, "n": { "maximum": 9 } } });
     let mut tools = tools(Some(("input", text)));
     tools["tools"]["set_it"]["safetyClass"] = json!("write-once-checkable");
-    tools["tools"]["set_it"]["retry"] = json!({ "attempts": 1 });
+    tools["tools"]["set_it"]["execute"]["retry"] = json!({ "attempts": 1 });
     tools["tools"]["set_it"]["idempotencyKey"] = json!("s:{n}");
     let house = with(House::open().await, &tools).await;
     let file = |kind, n| {

@@ -16,7 +16,7 @@ const YES: Flags = Flags {
     stage: false,
 };
 
-fn file(tool: &str, order: &str) -> String {
+pub(crate) fn file(tool: &str, order: &str) -> String {
     format!(
         "---\nname: pay\ndescription: Pay it\n---\n\n### Step 1 — Pay\n- intent: pay\n\
          - action: {tool} {{\"order\": \"{order}\"}}\n"

@@ -16,7 +16,7 @@ const STAGED: Flags = Flags {
     stage: true,
 };
 
-const SECRET: &str = r#"---
+pub(crate) const SECRET: &str = r#"---
 name: tell
 description: Say it
 inputs: {"token": {"type": "string", "secret": true}}

@@ -241,7 +241,10 @@ impl Model {
                 self.not_before = Some(not_before.0);
                 self.status
             }
-            (Event::Instigated { .. }, "staged" | "accepted") => self.status,
+            (
+                Event::Instigated { .. },
+                "staged" | "approved" | "accepted" | "executing" | "unknown",
+            ) => self.status,
             (Event::KeyKept { kept_ms, .. }, "staged" | "accepted") => {
                 self.kept = Some(Kept::of(*kept_ms));
                 self.status

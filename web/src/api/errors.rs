@@ -70,6 +70,7 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::AlreadyReported => Code::AlreadyReported,
         Refusal::Exists
         | Refusal::Missing
+        | Refusal::OwnApproval
         | Refusal::NotDue { .. }
         | Refusal::OutOfPlace { .. } => {
             // Only the engine itself can send what these refuse.

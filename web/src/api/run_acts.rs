@@ -50,7 +50,8 @@ pub(super) async fn history(
 /// Send a run an event
 ///
 /// Its code may be waiting for one of that name, or will later; each is taken once, in order. By
-/// whoever started the run, an operator, or a key with the scope `runs` that may see it.
+/// whoever started the run, an operator, or a key with the scope `runs` that may see it. Whoever sends one
+/// does not vote on the steps of the run. A run of a skill file takes none.
 #[utoipa::path(
     post, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "send_run_event",
     security(("bearer" = [])),
@@ -103,6 +104,8 @@ pub(super) async fn cancel(
 /// One that was interrupted, or that did not pass, from the step that did not; what passed is not made
 /// again. One that goes on is given what it may do from now on, and its secret inputs where it needs them
 /// again. By whoever started it, with what they may allow, or by an operator with the flags that it has.
+/// Whoever resumes it does not vote on its steps, also those that wait; whoever has approved one that is not
+/// over does not resume it. One that is being called off is not resumed.
 #[utoipa::path(
     post, path = "/v1/runs/{id}/resume", tag = "runs", operation_id = "resume_run",
     security(("bearer" = [])),

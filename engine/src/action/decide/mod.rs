@@ -88,6 +88,7 @@ pub fn decide(state: Option<&Action>, command: Command) -> Result<Vec<Event>, Re
             Command::Vote { .. }
             | Command::Withdraw { .. }
             | Command::Cancel { .. }
+            | Command::Instigate { .. }
             | Command::ReachDeadline { .. }
             | Command::Remind { .. }
             | Command::Defer { .. }
@@ -131,6 +132,11 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
         }
         Command::Withdraw { by, reason, at } => people::withdraw(action, by, reason, at),
         Command::Cancel { by, reason, at } => people::cancel(action, by, reason, at),
+        Command::Instigate {
+            by,
+            may_have_approved,
+            at,
+        } => people::instigate(action, by, may_have_approved, at),
         Command::Settle {
             by,
             happened,

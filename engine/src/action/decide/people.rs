@@ -1,7 +1,7 @@
-//! What people wish: to vote, to take a vote or an action back, to settle a doubt.
+//! What people wish: to vote, to take a vote or an action back, to make its run go on, to settle a doubt.
 
 use super::expiry;
-use crate::action::{Action, Approval, Event, Phase, Refusal};
+use crate::action::{Action, Approval, Event, Instigator, Phase, Refusal};
 use crate::approval::{self, CastVote, Ineligible, Tally, Vote, Voter};
 use crate::canon::Digest;
 use crate::seeded::Bug;
@@ -171,6 +171,43 @@ pub(super) fn cancel(
         | Phase::Refused(_)
         | Phase::ReplanRequired { .. } => Err(Refusal::AlreadyDecided { status }),
     }
+}
+
+/// Everybody who is on the asking side stays there. Of what is over, nobody decides anything more.
+pub(super) fn instigate(
+    action: &Action,
+    by: Vec<Instigator>,
+    may_have_approved: bool,
+    at: Timestamp,
+) -> Result<Vec<Event>, Refusal> {
+    if action.status().is_final() {
+        return Ok(Vec::new());
+    }
+    let approval = action.approval.iter();
+    let votes: Vec<_> = approval.flat_map(|approval| &approval.votes).collect();
+    let has_approved = |by: &Instigator| {
+        let is_theirs = |id: &String| *id == by.id || by.owner.as_ref() == Some(id);
+        votes.iter().any(|cast| is_theirs(&cast.voter.id))
+    };
+    if !may_have_approved && by.iter().any(has_approved) {
+        return Err(Refusal::OwnApproval);
+    }
+    let mut all = action.instigators.clone();
+    for by in by {
+        let is_caller = action.proposal.caller.id == by.id;
+        if !is_caller
+            && all
+                .iter()
+                .all(|known| known.id != by.id || known.owner != by.owner)
+        {
+            all.push(by);
+        }
+    }
+    let is_news = all.len() != action.instigators.len();
+    Ok(is_news
+        .then_some(Event::Instigated { by: all, at })
+        .into_iter()
+        .collect())
 }
 
 pub(super) fn settle(

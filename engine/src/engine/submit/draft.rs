@@ -1,26 +1,27 @@
 //! A submission while it is being made into an action.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::action::{
-    ActionId, Arrangement, Caller, Instigator, Proposal, Refused, Rendered, SafetyClass, Snapshot,
-    Terms,
+    ActionId, Arrangement, Caller, Proposal, Refused, Rendered, SafetyClass, Snapshot, Terms,
 };
 use crate::approval::Requirement;
 use crate::canon::CanonicalJson;
 use crate::engine::act::said;
 use crate::engine::{Engine, Submission, SubmitError};
 use crate::identity::Principal;
+use crate::run::shell::Live;
 use crate::scheduler::sends_without_etag;
 use crate::target::aside::secret_holes;
 use crate::time::Timestamp;
 use crate::tool::{Context, Execute, RenderError, SecretHole, StateView, Tool};
 
 /// What a step of a run has of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct AsStep {
     /// The id of its action, made from the run and the step.
     pub(crate) id: ActionId,
@@ -32,8 +33,8 @@ pub(crate) struct AsStep {
     pub(crate) timeout: Option<Duration>,
     /// How often a call that was certainly not delivered is made, where the step says so.
     pub(crate) attempts: Option<u32>,
-    /// Who, besides its caller, made the run go on.
-    pub(crate) instigators: Vec<Instigator>,
+    /// Its run, which knows who makes it go on besides its caller.
+    pub(crate) live: Arc<Live>,
     /// Which run and which step, as labels.
     pub(crate) labels: BTreeMap<String, String>,
 }
@@ -95,6 +96,11 @@ impl<'t> Draft<'t> {
             labels,
             expires_in: submission.expires_in,
         })
+    }
+
+    /// The run that it is a step of.
+    pub(super) fn run(&self) -> Option<Arc<Live>> {
+        self.step.as_ref().map(|step| Arc::clone(&step.live))
     }
 
     /// Whether it is a step of a run.
@@ -223,7 +229,7 @@ impl<'t> Draft<'t> {
             instigators: self
                 .step
                 .as_ref()
-                .map_or_else(Vec::new, |step| step.instigators.clone()),
+                .map_or_else(Vec::new, |step| step.live.run().instigators.clone()),
         }
     }
 

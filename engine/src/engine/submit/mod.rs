@@ -115,6 +115,12 @@ impl Engine {
         // With the state, where the key is made from it.
         let mut keys = Keys::of(&draft, request);
         let _taken = self.take_over(by, &draft, &mut keys)?;
+        // Until it is durable: whoever makes the run go on finds it then, or is found by it here.
+        let run = draft.run();
+        let _asking = match &run {
+            Some(run) => Some(run.asking.lock().await),
+            None => None,
+        };
         let at = store.time.now();
         let requirement =
             (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));

@@ -9,7 +9,8 @@ use serde_json::json;
 use super::*;
 use crate::action::FailReason;
 use crate::engine::Options;
-use crate::run::{RunId, StepPath, StepTry};
+use crate::run::shell::Live;
+use crate::run::{Flags, Inputs, NewOrigin, NewRun, StepPath, StepTry};
 use crate::target::Locals;
 use crate::target::aside::{SECRETS_LABEL, undecided};
 use crate::tool::{Format, ToolsFile};
@@ -28,10 +29,32 @@ async fn engine() -> Engine {
     opened.expect("the engine opens")
 }
 
+/// A run whose only step was withheld.
+async fn run(engine: &Engine, by: &Principal) -> Arc<Live> {
+    let text = concat!(
+        "---\nname: a\ndescription: b\n---\n### Step 1 — A\n- intent: x\n",
+        "- action: set_it {\"id\": \"x\"}\n",
+    );
+    let new = NewRun {
+        what: NewOrigin::Skill {
+            text: text.to_owned(),
+            inputs: Inputs::Texts(Vec::new()),
+            ignore_manifest: false,
+        },
+        flags: Flags::default(),
+        unattended: true,
+        schedule: None,
+        continues: None,
+    };
+    let run = engine.start_run(by, new).await.expect("it starts");
+    engine.inner.runs.open(run.id).expect("the run")
+}
+
 /// A step of a run and its call, with the hole of a secret.
-fn step(engine: &Engine) -> (Submission, AsStep) {
+async fn step(engine: &Engine, by: &Principal) -> (Submission, AsStep) {
+    let live = run(engine, by).await;
     let attempt = StepTry {
-        run: RunId::new(engine.now(), [7; 10]),
+        run: live.id,
         path: StepPath::number(1),
         number: 1,
     };
@@ -41,7 +64,7 @@ fn step(engine: &Engine) -> (Submission, AsStep) {
         class: SafetyClass::Irreversible,
         timeout: None,
         attempts: Some(1),
-        instigators: Vec::new(),
+        live,
         labels: BTreeMap::from([(SECRETS_LABEL.to_owned(), "token".to_owned())]),
     };
     let submission = Submission {
@@ -59,8 +82,8 @@ fn step(engine: &Engine) -> (Submission, AsStep) {
 #[tokio::test]
 async fn i03_a_step_whose_tool_decides_by_a_secret_is_not_taken_on() {
     let engine = engine().await;
-    let (submission, step) = step(&engine);
     let by = Principal::local("me", BTreeSet::new());
+    let (submission, step) = step(&engine, &by).await;
     let taken = engine.submit_as(&by, submission, Some(step)).await;
     let Err(SubmitError::InvalidArgs(wrong)) = taken else {
         panic!("{taken:?}");
@@ -72,8 +95,9 @@ async fn i03_a_step_whose_tool_decides_by_a_secret_is_not_taken_on() {
 #[tokio::test]
 async fn i03_an_action_that_was_taken_on_although_its_tool_decides_by_a_secret_is_not_sent() {
     let engine = engine().await;
-    let (submission, step) = step(&engine);
-    let (by, id) = (Principal::local("me", BTreeSet::new()), step.id);
+    let by = Principal::local("me", BTreeSet::new());
+    let (submission, step) = step(&engine, &by).await;
+    let id = step.id;
     let tool = engine.registry().get("set_it").expect("the tool");
     let draft = Draft::new(&engine, tool, &by, submission, Some(step)).expect("a draft");
     let store = &engine.inner.store;
