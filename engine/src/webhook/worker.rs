@@ -26,16 +26,21 @@ const SLEEP_MAX: Duration = Duration::from_mins(1);
 /// does not look at them again.
 const PASSED_MAX: usize = 1000;
 
-/// How long to wait for room where the store is full.
-const FULL_WAIT: Duration = Duration::from_mins(1);
+/// How long to wait before that is tried again which could not be read, or stored for want of room.
+const LATER: Duration = Duration::from_mins(1);
 
 /// Tells all endpoints.
 pub(crate) struct Deliverer {
     sender: Arc<Sender>,
 }
 
-/// The task is over: the engine stops, the endpoint was deleted, or the store failed.
-struct End;
+/// Why a task goes no further.
+enum End {
+    /// It is over: the engine stops, the endpoint was deleted, or the store failed.
+    Over,
+    /// Something could not be read or stored; it may be the next time.
+    Later,
+}
 
 /// What became of a record.
 enum Step {
@@ -109,8 +114,19 @@ impl Worker {
             } else {
                 self.until_changed(&mut changed).await
             };
-            if ended.is_err() {
-                return;
+            match ended {
+                Ok(()) => {}
+                Err(End::Over) => return,
+                // Not for good: nobody would hear that it hears nothing (invariant I27).
+                Err(End::Later) => {
+                    let mut woken = hooks.woken();
+                    tokio::select! {
+                        biased;
+                        () = self.sender.store.stop.reached() => return,
+                        _ = woken.changed() => {}
+                        () = tokio::time::sleep(LATER) => {}
+                    }
+                }
             }
         }
     }
@@ -118,8 +134,8 @@ impl Worker {
     async fn until_changed(&self, changed: &mut watch::Receiver<u64>) -> Result<(), End> {
         tokio::select! {
             biased;
-            () = self.sender.store.stop.reached() => Err(End),
-            changed = changed.changed() => changed.map_err(|_| End),
+            () = self.sender.store.stop.reached() => Err(End::Over),
+            changed = changed.changed() => changed.map_err(|_| End::Over),
         }
     }
 
@@ -140,17 +156,17 @@ impl Worker {
                     if 0 < passed {
                         self.stored(hooks.save_place(self.id).await)?;
                     }
-                    return Err(End);
+                    return Err(End::Over);
                 }
                 changed = changed.changed() => {
-                    changed.map_err(|_| End)?;
-                    let endpoint = hooks.get(self.id).ok_or(End)?;
+                    changed.map_err(|_| End::Over)?;
+                    let endpoint = hooks.get(self.id).ok_or(End::Over)?;
                     if endpoint.is_enabled() && endpoint.place.epoch == epoch {
                         continue;
                     }
                     return Ok(());
                 }
-                records = tail.next() => records.ok_or(End)?,
+                records = tail.next() => records.ok_or(End::Over)?,
             };
             let records = records.map_err(|error| self.failed(&error.into()))?;
             for record in &records {
@@ -180,7 +196,7 @@ impl Worker {
             // Before the endpoint is read: an attempt that became due after somebody changed the
             // endpoint must see the change.
             let now = hooks.now();
-            let endpoint = hooks.get(self.id).ok_or(End)?;
+            let endpoint = hooks.get(self.id).ok_or(End::Over)?;
             if !endpoint.is_enabled() || endpoint.place.epoch != epoch {
                 return Ok(Step::Restart);
             }
@@ -213,15 +229,15 @@ impl Worker {
             {
                 tokio::select! {
                     biased;
-                    () = self.sender.store.stop.reached() => return Err(End),
-                    seen = changed.changed() => seen.map_err(|_| End)?,
+                    () = self.sender.store.stop.reached() => return Err(End::Over),
+                    seen = changed.changed() => seen.map_err(|_| End::Over)?,
                     _ = woken.changed() => {}
                     () = sleep(due, now) => {}
                 }
                 continue;
             }
             if self.sender.store.stop.may_begin().is_err() {
-                return Err(End);
+                return Err(End::Over);
             }
             let Ok(sent) = self.sender.send(&endpoint, &message, None).await else {
                 let reason = "its secret cannot be made: the key file is another one than before; \
@@ -238,7 +254,8 @@ impl Worker {
         }
     }
 
-    /// Stores what became of an attempt. While there is no room for it nothing else is sent.
+    /// Stores what became of an attempt. While that cannot be nothing else is sent, and the same not
+    /// again.
     async fn record(
         &self,
         endpoint: &super::Endpoint,
@@ -247,12 +264,12 @@ impl Worker {
     ) -> Result<Outcome, End> {
         loop {
             match self.sender.record(endpoint, message, sent).await {
-                Err(error) if is_full(&error) => {
-                    tracing::error!(webhook.id = %self.id, "no room to store how far {} is", self.id);
+                Err(error) if may_pass(&error) => {
+                    tracing::error!(%error, webhook.id = %self.id, "how far {} is cannot be stored now", self.id);
                     tokio::select! {
                         biased;
-                        () = self.sender.store.stop.reached() => return Err(End),
-                        () = tokio::time::sleep(FULL_WAIT) => {}
+                        () = self.sender.store.stop.reached() => return Err(End::Over),
+                        () = tokio::time::sleep(LATER) => {}
                     }
                 }
                 other => return other.map_err(|error| self.failed(&error)),
@@ -267,7 +284,7 @@ impl Worker {
             Ok(_) | Err(super::WebhookError::NotFound) => Ok(Step::Restart),
             Err(error) => {
                 tracing::error!(%error, webhook.id = %self.id, "{} could not be disabled", self.id);
-                Err(End)
+                Err(End::Later)
             }
         }
     }
@@ -287,10 +304,11 @@ impl Worker {
             store.stop.fail(&format!(
                 "the store failed ({error}); repair it and start again"
             ));
-        } else {
-            tracing::error!(%error, webhook.id = %self.id, "{} hears nothing until the next start", self.id);
+            return End::Over;
         }
-        End
+        let wait = LATER.as_secs();
+        tracing::error!(%error, webhook.id = %self.id, "{} hears nothing now; again in {wait} s", self.id);
+        End::Later
     }
 
     fn tell(&self, message: &Message, sent: &Sent, outcome: Outcome) {
@@ -314,6 +332,15 @@ impl Worker {
 fn is_full(error: &StoreError) -> bool {
     use holdpoint_storage::AppendError;
     matches!(error, StoreError::Append(AppendError::Full { .. }))
+}
+
+/// Whether it may go well the next time: nothing was written, for want of room or of something to read.
+fn may_pass(error: &StoreError) -> bool {
+    match error {
+        StoreError::Append(_) => is_full(error),
+        StoreError::Read(_) | StoreError::Damaged { .. } => true,
+        StoreError::Entropy(_) | StoreError::ShuttingDown => false,
+    }
 }
 
 async fn sleep(until: Timestamp, now: Timestamp) {

@@ -1,12 +1,13 @@
 //! Receivers that fail, and what follows.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use holdpoint_engine::webhook::{Cause, DeliveryState, EndpointChange, EndpointId, SCHEDULE};
 
 use crate::house::House;
-use crate::receiver::{Answer, Message, Receiver};
+use crate::receiver::{Answer, Message, PATIENCE, Receiver};
 
 /// Waits until an attempt has failed this often, and answers with when the next one follows.
 async fn until_failed(house: &House, id: EndpointId, attempts: u32) -> Duration {
@@ -17,6 +18,30 @@ async fn until_failed(house: &House, id: EndpointId, attempts: u32) -> Duration 
         .await;
     let next = endpoint.place.trying.expect("it is tried").next_at;
     next.since(house.engine.now())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_hears_on_once_the_log_can_be_read_again() {
+    let house = House::new().await;
+    let receiver = Receiver::open().await;
+    let (id, _) = house.endpoint(&receiver.url).await;
+    receiver.answers(&[Answer::Status(500)]);
+    house.stage(1).await;
+    let wait = until_failed(&house, id, 1).await;
+    house.blind.is_on.store(true, Ordering::SeqCst);
+    house.pass(wait);
+    let begun = Instant::now();
+    while house.blind.failed.load(Ordering::SeqCst) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "nothing was read");
+        tokio::task::yield_now().await;
+    }
+    house.blind.is_on.store(false, Ordering::SeqCst);
+    let begun = Instant::now();
+    while receiver.messages().len() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "it hears nothing any more");
+        house.engine.wake();
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
