@@ -3,12 +3,8 @@
 //! `FUZZ_SECONDS=600` looks longer at each target, `FUZZ_SEED=7` makes other inputs. What fails is kept
 //! below `target/fuzz`; it belongs into `tests/fuzz/corpus`, beside a test of its own.
 
-mod export;
-mod house;
 mod inputs;
-mod recordings;
-mod skill;
-mod targets;
+mod readers;
 
 use std::fs;
 use std::io::Write as _;
@@ -16,12 +12,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use export::export_file;
 use inputs::Inputs;
-use recordings::recording;
-use skill::skill_file;
-use targets::{
-    address, answer, cursor, headers, json, page, record, rule, schema, template, tools_file,
+use readers::{
+    address, answer, api, cursor, export_file, headers, hidden, json, page, record, recording,
+    rule, schema, skill_file, stored, template, timetable, tools_file, webhook,
 };
 
 /// How long each target is looked at, in seconds, unless the variable says otherwise.
@@ -101,6 +95,7 @@ targets! {
     i13_json_is_read_strictly_and_has_one_form: json,
     i21_answers_of_targets_are_read_or_not: answer,
     i07_a_record_is_what_was_written_or_an_error: record,
+    i07_a_record_with_an_odd_body_is_understood_or_stops_the_start: stored,
     i07_an_exported_file_is_whole_or_refused: export_file,
     i21_a_tools_file_is_read_or_its_mistakes_are_told: tools_file,
     i16_a_recording_becomes_a_skill_without_its_secrets_or_is_refused: recording,
@@ -110,6 +105,10 @@ targets! {
     i21_a_skill_file_is_read_or_its_mistakes_are_told: skill_file,
     i21_a_cursor_is_ours_or_refused: cursor,
     i21_headers_are_understood_or_refused: headers,
+    i21_a_body_a_form_or_a_query_is_taken_or_its_mistakes_are_told: api,
+    i21_a_pattern_is_due_after_now_and_was_due_last_then: timetable,
+    i16_a_secret_that_comes_back_is_not_kept_in_any_form: hidden,
+    webhooks_go_where_nobody_reads_them_and_are_known_to_who_receives_them: webhook,
     i17_no_spelling_of_an_inner_address_is_a_public_one: address,
     i14_a_page_shows_everything_and_lets_nothing_out: page,
 }

@@ -1,8 +1,6 @@
-//! What is fed, and what must hold of whatever comes of it. None of them may panic but by its own
-//! assertions.
+//! Texts, tools files and what stands in them, lists, headers and pages.
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::LazyLock;
 
 use axum::body::Body as HttpBody;
 use holdpoint_engine::action::{Caller, PrincipalKind};
@@ -16,7 +14,7 @@ use holdpoint_storage::codec;
 use hyper::Request;
 use serde_json::{Value, json};
 
-use crate::house::house;
+use super::house::house;
 
 pub(crate) fn json(data: &[u8]) {
     let Ok(canonical) = CanonicalJson::parse_strict(data) else {
@@ -235,10 +233,12 @@ pub(crate) fn schema(data: &[u8]) {
 }
 
 pub(crate) fn cursor(data: &[u8]) {
-    static TAG: LazyLock<String> = LazyLock::new(|| house().cursor_tag());
     let house = house();
     let text = String::from_utf8_lossy(data);
-    for cursor in [text.clone().into_owned(), format!("{}.{text}", *TAG)] {
+    for cursor in [
+        text.clone().into_owned(),
+        format!("{}.{text}", house.cursor_tag),
+    ] {
         let query = ListQuery {
             limit: 1,
             cursor: Some(cursor),
@@ -335,6 +335,14 @@ fn is_raw(character: char) -> bool {
         || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
 
+/// Nothing that was marked opens a tag, and every character is seen.
+pub(crate) fn lets_nothing_out(html: &str) {
+    assert!(!html.contains("zq<"), "i14: markup came through: {html}");
+    if let Some(raw) = html.chars().find(|character| is_raw(*character)) {
+        panic!("i14: {raw:?} came through: {html}");
+    }
+}
+
 pub(crate) fn page(data: &[u8]) {
     let house = house();
     // Whatever opens a tag is marked, so that it is known again.
@@ -345,9 +353,10 @@ pub(crate) fn page(data: &[u8]) {
         Ok(_) | Err(_) => json!({ &text: 1, "value": text, "list": [text, { "inner": text }] }),
     };
     let reason = Some(text.chars().take(1000).collect());
-    let Some(path) = house.page_of(args, reason) else {
+    let Some(id) = house.submit("pay", args, reason) else {
         return;
     };
+    let path = format!("/actions/{id}");
     let request = Request::builder()
         .uri(&path)
         .header("cookie", &house.cookie);
@@ -356,10 +365,7 @@ pub(crate) fn page(data: &[u8]) {
         .body(HttpBody::empty());
     let (status, html) = house.ask(request.expect("a request"));
     assert_eq!(status, 200, "{html}");
-    assert!(!html.contains("zq<"), "i14: markup came through: {html}");
-    if let Some(raw) = html.chars().find(|character| is_raw(*character)) {
-        panic!("i14: {raw:?} came through: {html}");
-    }
+    lets_nothing_out(&html);
     let bound = 200_000 + 200 * data.len();
     assert!(html.len() <= bound, "i21: a page of {} bytes", html.len());
 }
