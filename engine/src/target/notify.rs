@@ -105,6 +105,13 @@ pub(crate) fn origin_of(text: &str) -> Result<Origin, String> {
             "has a user (@) or a fragment (#); the signature shows who sends instead".to_owned(),
         );
     }
+    if !is_read_alike(text, url.scheme()) {
+        return Err(
+            "is not written so that everybody reads it alike; write it like \
+             https://example.com/hook"
+                .to_owned(),
+        );
+    }
     match url.scheme() {
         "https" => {}
         "http" if is_inside(host) => {}
@@ -120,6 +127,17 @@ pub(crate) fn origin_of(text: &str) -> Result<Origin, String> {
         host: host.to_owned(),
         port,
     })
+}
+
+/// Whether people and other programs see the host where it is: browsers, and what sends messages, also
+/// take `https:host`, `https:\host` and `https://@host`.
+fn is_read_alike(text: &str, scheme: &str) -> bool {
+    let Some((written, rest)) = text.split_once("://") else {
+        return false;
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let is_plain = 0 < end && !rest[..end].contains('@') && !text.contains('\\');
+    is_plain && written.eq_ignore_ascii_case(scheme)
 }
 
 fn is_inside(host: &str) -> bool {
@@ -145,6 +163,7 @@ mod tests {
             "http://0x7f000001/",
             "http://[::1]:80/",
             "http://receiver:8080/",
+            "HTTPS://example.com/a@b",
         ] {
             assert!(origin_of(good).is_ok(), "{good}");
         }
@@ -162,6 +181,12 @@ mod tests {
             "http://example.com/",
             "http://93.184.216.34/",
             "https:///",
+            "https:///example.com/",
+            "https:example.com",
+            "https:@example.com",
+            "https://@example.com/",
+            "https:\\\\example.com/",
+            "https://example.com\\@other.example/",
             &long,
         ] {
             assert!(origin_of(bad).is_err(), "{bad}");
