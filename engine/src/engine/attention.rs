@@ -68,7 +68,8 @@ impl Engine {
         if !by.sees_all() {
             return Ok(AttentionList::default());
         }
-        attention(self.log().as_ref(), self.is_paused(), self.now())
+        let total = self.unknown_count();
+        attention(self.log().as_ref(), self.is_paused(), total, self.now())
     }
 
     /// How many outcomes are unknown.
@@ -89,10 +90,15 @@ pub fn attention_in(
         return Ok((!has_actions(log)?).then(AttentionList::default));
     }
     let paused = PauseSwitch::load(log).map_err(unreadable)?;
-    attention(log, paused.is_paused(), now).map(Some)
+    attention(log, paused.is_paused(), count_unknown(log)?, now).map(Some)
 }
 
-fn attention(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<AttentionList, ListError> {
+fn attention(
+    log: &dyn EventLog,
+    paused: bool,
+    unknown_total: u64,
+    now: Timestamp,
+) -> Result<AttentionList, ListError> {
     let overdue = overdue(log, now)?;
     let mut stuck = Vec::new();
     let mut not_stuck = 0;
@@ -105,10 +111,11 @@ fn attention(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<Attenti
             Some(_) | None => not_stuck += 1,
         }
     }
-    let (unknown, unknown_total) = unknown(log, paused, now)?;
+    let unknown = unknown(log, paused, now)?;
     Ok(AttentionList {
+        // Of one that came since the count there is at least this one.
+        unknown_total: unknown_total.max(unknown.len() as u64),
         unknown,
-        unknown_total,
         stuck,
         stuck_total: overdue.len().saturating_sub(not_stuck) as u64,
     })
@@ -129,13 +136,9 @@ fn has_actions(log: &dyn EventLog) -> Result<bool, ListError> {
     }
 }
 
-/// Unknown outcomes, and how many there are. What has nothing due stands at the end of its lane, and
+/// Unknown outcomes, no more than are explained. What has nothing due stands at the end of its lane, and
 /// is read first: nothing but a person ends it.
-fn unknown(
-    log: &dyn EventLog,
-    paused: bool,
-    now: Timestamp,
-) -> Result<(Vec<Attention>, u64), ListError> {
+fn unknown(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<Vec<Attention>, ListError> {
     let lane: Vec<u8> = index::lane(Status::Unknown).into_iter().collect();
     let at_the_end = index::never(Status::Unknown);
     let never = ScanRange {
@@ -148,29 +151,34 @@ fn unknown(
         below: Some(&at_the_end),
     };
     let mut found = Vec::new();
-    let mut total: u64 = 0;
     for range in [never, checked] {
-        let mut above: Option<Vec<u8>> = None;
-        loop {
-            let range = ScanRange {
-                above: above.as_deref(),
-                ..range
-            };
-            let entries = log.scan(index::OPEN, range, EXAMINED_MAX, Direction::Forward)?;
-            total = total.saturating_add(entries.len() as u64);
-            for open in entries.iter().filter_map(|(key, _)| OpenKey::parse(key)) {
-                if ATTENTION_MAX <= found.len() {
-                    break;
-                }
-                found.extend(explained(log, open.id, paused, now)?);
-            }
-            if entries.len() < EXAMINED_MAX {
-                break;
-            }
-            above = entries.into_iter().last().map(|(key, _)| key);
+        let left = ATTENTION_MAX.saturating_sub(found.len());
+        let entries = log.scan(index::OPEN, range, left, Direction::Forward)?;
+        for open in entries.iter().filter_map(|(key, _)| OpenKey::parse(key)) {
+            found.extend(explained(log, open.id, paused, now)?);
         }
     }
-    Ok((found, total))
+    Ok(found)
+}
+
+/// How many outcomes are unknown, in a log that no engine keeps count of.
+fn count_unknown(log: &dyn EventLog) -> Result<u64, ListError> {
+    let lane: Vec<u8> = index::lane(Status::Unknown).into_iter().collect();
+    let mut total: u64 = 0;
+    let mut above: Option<Vec<u8>> = None;
+    loop {
+        let range = ScanRange {
+            prefix: &lane,
+            above: above.as_deref(),
+            below: None,
+        };
+        let entries = log.scan(index::OPEN, range, EXAMINED_MAX, Direction::Forward)?;
+        total = total.saturating_add(entries.len() as u64);
+        if entries.len() < EXAMINED_MAX {
+            return Ok(total);
+        }
+        above = entries.into_iter().last().map(|(key, _)| key);
+    }
 }
 
 /// What was to be called some time ago, in the order of since when: what the engine calls by the open

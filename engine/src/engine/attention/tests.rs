@@ -71,7 +71,8 @@ async fn i27_what_only_a_person_can_end_comes_before_all_that_is_still_being_ask
     put(&log, action(asked + 2, Phase::Accepted { run_at })).await;
     put(&log, action(asked + 3, Phase::Accepted { run_at: NOW })).await;
 
-    let found = attention(&log, false, NOW).expect("readable");
+    let total = count_unknown(&log).expect("readable");
+    let found = attention(&log, false, total, NOW).expect("readable");
     assert_eq!(found.unknown.len(), ATTENTION_MAX);
     assert_eq!(found.unknown[0].view.action.id, lone.id);
     assert_eq!(found.unknown_total, asked + 1);
