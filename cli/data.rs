@@ -101,7 +101,7 @@ pub(crate) fn refused(error: &OpenError) -> Failure {
     let failure = Failure::because("the data folder cannot be opened", error);
     match error {
         OpenError::Locked { .. } => failure.with_code(ExitCode::Conflict).help(
-            "if a server holds it, do it through that server: --server URL --token-file FILE",
+            "if a server holds it, do it through that server: --server URL, with the session of an administrator (`holdpoint login EMAIL`); where there is no administrator, stop the server first",
         ),
         OpenError::NewerFormat { .. } => failure.help("nothing was changed; use the newer version"),
         OpenError::Damaged { .. } => failure,

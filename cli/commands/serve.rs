@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ServeArgs, matches: &ArgMatches, output: Output) -> Out
     settings.check_listen()?;
     logging::start(&settings)?;
     for warning in &tools.warnings {
-        warn!("{}: {}", path.display(), warning.problem.message);
+        warn!("{}", config::line(&path, warning));
     }
     // The address first: a second server on it must not touch anything.
     let listener = bind(settings.listen.value)?;

@@ -15,7 +15,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use holdpoint_engine::engine::Options;
 use holdpoint_engine::target::NetworkOptions;
-use holdpoint_engine::tool::ToolsFile;
+use holdpoint_engine::tool::{ToolsFile, Warning};
 use holdpoint_web::{PublicUrl, WebConfig};
 use serde_json::{Value, json};
 
@@ -300,6 +300,20 @@ pub(crate) fn load_required(named: Option<&Path>) -> Outcome<(PathBuf, ToolsFile
     })?;
     let (tools, settings) = load(&path)?;
     Ok((path, tools, settings))
+}
+
+/// A warning about the file in one line: where, about what, and what.
+pub(crate) fn line(path: &Path, warning: &Warning) -> String {
+    let problem = &warning.problem;
+    let tool = warning.tool.as_ref();
+    let tool = tool.map_or_else(String::new, |name| format!(" tool {name}:"));
+    format!(
+        "{}:{}:{}:{tool} {}",
+        path.display(),
+        problem.line,
+        problem.column,
+        problem.message
+    )
 }
 
 /// The settings of the file, where there is one.

@@ -38,7 +38,7 @@ fn hostile_arguments_are_shown_escaped() {
 fn a_folder_that_a_server_holds_is_refused_with_the_way_through_the_server() {
     let story = Story::begin();
     for (args, way) in [
-        (&["user", "list"][..], "--server"),
+        (&["user", "list"][..], "holdpoint login"),
         (&["verify"], "use a copy"),
     ] {
         let run = story.place.run(args).code(6);
@@ -80,6 +80,16 @@ fn a_folder_that_a_server_holds_is_refused_with_the_way_through_the_server() {
     let found = story.run("bob", &["doctor"]).ok();
     assert!(
         found.contains("held by process") && found.contains("is ready"),
+        "{found}"
+    );
+    assert!(
+        found.contains("not looked at") && !found.contains("can sign in"),
+        "{found}"
+    );
+    // The folder is the server's, and an administrator may ask it who is there.
+    let found = story.run("ada", &["doctor"]).ok();
+    assert!(
+        found.contains("2 can sign in, 1 of them approve"),
         "{found}"
     );
 }

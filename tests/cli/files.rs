@@ -1,6 +1,6 @@
 //! `init` and `check`: the tools file and the settings.
 
-use crate::support::Place;
+use crate::support::{Place, Server};
 
 #[test]
 fn init_writes_files_that_check_accepts_and_never_replaces_one_silently() {
@@ -207,4 +207,47 @@ fn classify_explains_names_and_answers_lines() {
         "{}",
         told.err
     );
+}
+
+/// A tool that needs one approver, and where it is dear two of the board.
+const BOARD: &str = r#"{ "tools": { "pay": {
+  "safetyClass": "approval-bound", "idempotencyKey": "pay:{n}",
+  "execute": { "http": { "post": "http://127.0.0.1:9/", "json": { "n": "{n}" } } },
+  "approval": { "required": 1, "rules": [
+    { "when": "args.n > 5", "required": 2, "groups": ["board"], "reason": "above 5" } ] } } } }"#;
+
+#[test]
+fn the_doctor_says_when_a_rule_asks_for_more_people_than_there_are() {
+    let place = Place::new();
+    place.write("holdpoint.json", BOARD);
+    place.add_person("ada@example.com", "approver");
+    let found = place.run(&["doctor"]).out;
+    let words = "pay needs 2 approvals where it is \"above 5\", and 0 people can give one";
+    assert!(found.contains(words), "{found}");
+    assert!(found.contains("--role approver --group board"), "{found}");
+    assert!(!found.contains("pay needs 1 approvals"), "{found}");
+}
+
+#[test]
+fn the_log_of_a_server_says_where_each_warning_about_the_tools_file_is() {
+    let place = Place::new();
+    place.write("holdpoint.json", BOARD);
+    let (_, log) = Server::start(&place, &[]).stop();
+    let warnings: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("holdpoint.json"))
+        .collect();
+    assert!(!warnings.is_empty(), "{log}");
+    for line in warnings {
+        let (_, place) = line
+            .split_once("holdpoint.json:")
+            .expect("the file, and where");
+        let (at, words) = place.split_once(": tool pay: ").expect("which tool");
+        let (row, column) = at.split_once(':').expect("a line and a column");
+        assert!(
+            row.parse::<u32>().is_ok() && column.parse::<u32>().is_ok(),
+            "{line}"
+        );
+        assert!(!words.is_empty(), "{line}");
+    }
 }

@@ -1,18 +1,15 @@
 //! The data folder: its disk, its log, its people.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use holdpoint_engine::action::SafetyClass;
 use holdpoint_engine::engine::{attention_in, paused_in};
-use holdpoint_engine::identity::{Person, Role};
 use holdpoint_engine::incarnation;
 use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
-use super::{Explained, Findings, webhooks};
+use super::{Explained, Findings, people, webhooks};
 use crate::data;
 use crate::output::Output;
 
@@ -22,13 +19,24 @@ const FREE_BYTES_GOOD: u64 = 1024 * 1024 * 1024;
 /// How far the clock may be behind the log before it is worth a word, in milliseconds.
 const CLOCK_BEHIND_MS: i64 = 2000;
 
-/// Looks at the folder; answers whether another process holds it.
+/// What became of the look at the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looked {
+    /// Nothing else holds it: what is in it was looked at.
+    Within,
+    /// Another process holds it.
+    Held,
+    /// There is none.
+    NotThere,
+}
+
+/// Looks at the folder, and at what is in it where no other process holds it.
 pub(super) async fn look(
     folder: &Path,
     tools: Option<&ToolsFile>,
     findings: &mut Findings,
     output: Output,
-) -> bool {
+) -> Looked {
     let name = folder.display();
     if !folder.exists() {
         findings.warn(
@@ -36,7 +44,7 @@ pub(super) async fn look(
             format!("there is no folder {name} yet"),
             "`holdpoint serve` makes it; if there should be one, name it with --data FOLDER",
         );
-        return false;
+        return Looked::NotThere;
     }
     permissions(folder, findings);
     space(folder, findings);
@@ -48,7 +56,7 @@ pub(super) async fn look(
                 "log",
                 format!("held by {holder}, so it was opened and found whole"),
             );
-            return true;
+            return Looked::Held;
         }
         Err(error) => {
             findings.bad(
@@ -56,14 +64,14 @@ pub(super) async fn look(
                 error.to_string(),
                 "keep a copy of the folder as it is before you try anything",
             );
-            return false;
+            return Looked::Within;
         }
     };
     records(log.as_ref(), findings);
     origin(log.as_ref(), findings);
     switch(log.as_ref(), findings);
     match data::identity(&log).await {
-        Ok(identity) => people(&identity.people(), tools, findings),
+        Ok(identity) => people::in_folder(&identity.people(), tools, findings),
         Err(failure) => findings.bad(
             "people",
             failure.message(),
@@ -74,7 +82,7 @@ pub(super) async fn look(
     webhooks::in_folder(&log, findings);
     log.close().await;
     output.note("the log was opened to look at it, and closed again");
-    false
+    Looked::Within
 }
 
 fn permissions(folder: &Path, findings: &mut Findings) {
@@ -242,72 +250,4 @@ fn actions(log: &dyn EventLog, findings: &mut Findings) {
             }
         }
     }
-}
-
-/// Whether those whom the tools ask for are there.
-fn people(people: &[Person], tools: Option<&ToolsFile>, findings: &mut Findings) {
-    let enabled: Vec<_> = people.iter().filter(|person| person.is_enabled()).collect();
-    let approvers: Vec<_> = enabled
-        .iter()
-        .filter(|person| person.roles.contains(&Role::Approver))
-        .collect();
-    if !enabled
-        .iter()
-        .any(|person| person.roles.contains(&Role::Admin))
-    {
-        findings.warn(
-            "people",
-            "nobody is an administrator",
-            "holdpoint user add EMAIL --name NAME --role admin --password-file FILE",
-        );
-    }
-    let groups: BTreeSet<&str> = approvers
-        .iter()
-        .flat_map(|person| person.groups.iter().map(String::as_str))
-        .collect();
-    let bound = tools
-        .iter()
-        .flat_map(|tools| tools.registry.iter())
-        .filter(|tool| tool.class == SafetyClass::ApprovalBound);
-    for tool in bound {
-        let wanted = &tool.approval.groups;
-        let can: usize = approvers
-            .iter()
-            .filter(|person| {
-                wanted.is_empty() || person.groups.iter().any(|group| wanted.contains(group))
-            })
-            .count();
-        let required = usize::try_from(tool.approval.required).unwrap_or(usize::MAX);
-        if can < required {
-            let known: Vec<_> = groups.iter().copied().collect();
-            findings.warn(
-                "approvers",
-                format!(
-                    "{} needs {required} approvals, and {can} people can give one",
-                    tool.name
-                ),
-                &format!(
-                    "holdpoint user add … --role approver{}; groups with approvers: {}",
-                    wanted
-                        .iter()
-                        .next()
-                        .map(|group| format!(" --group {group}"))
-                        .unwrap_or_default(),
-                    if known.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        known.join(", ")
-                    }
-                ),
-            );
-        }
-    }
-    findings.good(
-        "people",
-        format!(
-            "{} can sign in, {} of them approve",
-            enabled.len(),
-            approvers.len()
-        ),
-    );
 }

@@ -1,6 +1,7 @@
 //! `holdpoint doctor`: looks at everything and explains what is wrong.
 
 mod folder;
+mod people;
 mod server;
 mod webhooks;
 
@@ -19,7 +20,8 @@ use crate::output::{Output, counted};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 It changes nothing. Where a server holds the data folder it asks that server; with a token it also
-explains actions that are stuck and webhook endpoints that hear nothing.")]
+explains actions that are stuck and webhook endpoints that hear nothing, and with that of an
+administrator whether there are enough approvers.")]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     place: PlaceArgs,
@@ -144,12 +146,12 @@ pub(crate) async fn run(args: DoctorArgs, matches: &ArgMatches, output: Output) 
     };
     let settings = Settings::resolve(args.place.data.as_ref(), None, file, config::leaf(matches));
     let folder = &settings.data.value;
-    let held = folder::look(folder, tools.as_ref(), &mut findings, output).await;
+    let looked = folder::look(folder, tools.as_ref(), &mut findings, output).await;
     let mut server = args.server.clone();
     if config::leaf(matches).value_source("server") == Some(ValueSource::DefaultValue) {
         server.server = client::address_here(settings.listen.value);
     }
-    server::look(&server, held, &mut findings).await;
+    server::look(&server, looked, tools.as_ref(), &mut findings).await;
 
     let worst = findings.0.iter().map(|finding| finding.state).max();
     print(&findings, output)?;

@@ -1,8 +1,10 @@
 //! The running server, and what is stuck in it.
 
+use holdpoint_engine::tool::ToolsFile;
 use serde_json::Value;
 
-use super::{Explained, Findings, webhooks};
+use super::folder::Looked;
+use super::{Explained, Findings, people, webhooks};
 use crate::client::{self, ServerArgs};
 use crate::commands::pause;
 use crate::output::field;
@@ -11,7 +13,12 @@ use crate::output::field;
 const EXPLAINED_MAX: usize = 20;
 
 /// Asks the server how it is; with a token, also for actions that do not move.
-pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings) {
+pub(super) async fn look(
+    args: &ServerArgs,
+    folder: Looked,
+    tools: Option<&ToolsFile>,
+    findings: &mut Findings,
+) {
     let client = match client::connect(args) {
         Ok(client) => client,
         Err(failure) => {
@@ -25,7 +32,7 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
     };
     if let Err(error) = client.get_text("/livez").await {
         let words = error.to_string();
-        if held {
+        if folder == Looked::Held {
             findings.bad(
                 "server",
                 format!("{words}, but a process holds the data folder"),
@@ -51,6 +58,9 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             "holdpoint login EMAIL as an operator or auditor, then run it again",
         );
         webhooks::not_looked_at("there is no token", findings);
+        if folder != Looked::Within {
+            people::not_looked_at("there is no token", findings);
+        }
         return;
     }
     match client.get("/v1/pause").await {
@@ -63,6 +73,9 @@ pub(super) async fn look(args: &ServerArgs, held: bool, findings: &mut Findings)
             );
         }
         Ok(_) => findings.good("pause", "not paused: what is due is sent"),
+    }
+    if folder != Looked::Within {
+        people::at_server(&client, tools, findings).await;
     }
     // Whoever may ask this may see all endpoints too.
     match client.get("/v1/attention").await {

@@ -104,7 +104,7 @@ impl RunPlaceArgs {
 
 fn warn(path: &Path, tools: &ToolsFile, output: Output) {
     for warning in &tools.warnings {
-        let words = format!("warning: {}: {}", path.display(), warning.problem.message);
+        let words = format!("warning: {}", config::line(path, warning));
         output.note(&crate::escape::text(&words));
     }
 }
