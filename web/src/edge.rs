@@ -75,7 +75,9 @@ pub(crate) async fn request(
     request.headers_mut().remove(REQUEST_ID);
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
-    let asked = Asked::of(&request, id.clone());
+    let (parts, body) = request.into_parts();
+    let asked = Asked::of(&parts, id.clone());
+    let request = Request::from_parts(parts, body);
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -103,7 +105,7 @@ pub(crate) async fn request(
             .after(limits::RETRY)
             .into_response(),
         };
-    let response = finish(response, &state, &asked);
+    let response = finish(response, &state, &asked).await;
     let status = response.status().as_u16();
     let seconds = started.elapsed().as_secs_f64();
     metrics::histogram!(
@@ -193,8 +195,8 @@ pub(crate) fn csrf(config: &WebConfig) -> CsrfLayer {
 }
 
 /// Gives errors their shape and every answer its headers.
-fn finish(response: Response, state: &AppState, asked: &Asked) -> Response {
-    let mut response = shape(response, asked);
+async fn finish(response: Response, state: &AppState, asked: &Asked) -> Response {
+    let mut response = shape(response, asked, state).await;
     let id = &asked.id;
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         response.headers_mut().insert(REQUEST_ID, value);

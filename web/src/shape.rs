@@ -3,31 +3,33 @@
 //! Whatever went wrong on the way to a handler, or instead of one, somebody who opened a page in a
 //! browser reads in words what happened and whether anything was recorded.
 
-use axum::extract::Request;
 use axum::response::Response;
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tower_http::csrf::ProtectionError;
 
 use crate::edge::RequestId;
-use crate::pages;
+use crate::pages::{self, PageError, Reader};
 use crate::problem::{Code, PROBLEM_JSON, Problem};
+use crate::state::AppState;
 
 /// What an error needs to know of its request.
-#[derive(Clone, Debug)]
 pub(crate) struct Asked {
     /// The id of the request.
     pub(crate) id: RequestId,
     path: String,
     wants_page: bool,
+    /// The head of the request.
+    parts: Parts,
 }
 
 impl Asked {
     /// Of a request that has this id.
-    pub(crate) fn of(request: &Request, id: RequestId) -> Self {
-        let path = request.uri().path().to_owned();
-        let accepts_pages = request
-            .headers()
+    pub(crate) fn of(parts: &Parts, id: RequestId) -> Self {
+        let path = parts.uri.path().to_owned();
+        let accepts_pages = parts
+            .headers
             .get_all(ACCEPT)
             .iter()
             .filter_map(|value| value.to_str().ok())
@@ -35,6 +37,7 @@ impl Asked {
         Self {
             wants_page: accepts_pages && !is_api(&path),
             path,
+            parts: parts.clone(),
             id,
         }
     }
@@ -46,10 +49,18 @@ pub(crate) fn is_api(path: &str) -> bool {
 }
 
 /// An error in the shape that its reader can use; anything else as it is.
-pub(crate) fn shape(response: Response, asked: &Asked) -> Response {
+pub(crate) async fn shape(response: Response, asked: &Asked, state: &AppState) -> Response {
     let status = response.status();
     if !(status.is_client_error() || status.is_server_error()) {
         return response;
+    }
+    let reader = Reader {
+        state,
+        parts: &asked.parts,
+        id: &asked.id,
+    };
+    if let Some(error) = response.extensions().get::<PageError>().cloned() {
+        return pages::handler_page(&error, &reader).await;
     }
     let media_type = response.headers().get(CONTENT_TYPE);
     let is_page = media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
@@ -64,7 +75,7 @@ pub(crate) fn shape(response: Response, asked: &Asked) -> Response {
     };
     let rendered = problem.render(&asked.path, &asked.id.0);
     let rendered = if asked.wants_page {
-        let mut page = pages::problem_page(&problem, &asked.id);
+        let mut page = pages::problem_page(&problem, &reader).await;
         carry(&rendered, &mut page);
         page
     } else {

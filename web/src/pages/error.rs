@@ -3,16 +3,17 @@
 //! Internal causes go to the log, never to the page.
 
 use askama::Template;
-use axum::extract::Request;
-use axum::middleware::Next;
+use axum::extract::FromRequestParts as _;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use holdpoint_engine::engine::{ActError, ListError};
-use http::{Method, StatusCode};
+use http::StatusCode;
+use http::request::Parts;
 
 use super::query;
-use super::shell::Shell;
+use super::shell::{Shell, Visit};
 use crate::edge::RequestId;
 use crate::problem::{Code, Problem};
+use crate::state::AppState;
 
 /// A status, a heading and what there is to say.
 type Content = (StatusCode, &'static str, String);
@@ -22,7 +23,7 @@ const LOOK: &str = "If you sent an answer, look at the action to see whether it 
 
 /// Why there is another page than the one that was asked for.
 #[derive(Clone, Debug)]
-pub(super) enum PageError {
+pub(crate) enum PageError {
     /// Nobody is signed in; where to go afterwards.
     SignIn { return_to: String },
     /// There is nothing here, or nothing that this person may see.
@@ -79,7 +80,9 @@ impl PageError {
 impl From<ListError> for PageError {
     fn from(error: ListError) -> Self {
         match error {
-            ListError::BadCursor => Self::BadRequest(error.to_string()),
+            ListError::BadCursor => Self::BadRequest(
+                "The address names a place in a list that is not there. Open the list again from its beginning.".into(),
+            ),
             ListError::Unavailable(cause) => Self::unavailable(cause.as_ref()),
         }
     }
@@ -111,7 +114,7 @@ impl IntoResponse for PageError {
             return Redirect::to(&format!("/sign-in?{query}")).into_response();
         }
         let (status, title, _) = self.content();
-        // The layer below knows the request and makes the page.
+        // The outermost layer knows the request and makes the page.
         let mut response = (status, Html(title)).into_response();
         response.extensions_mut().insert(self);
         response
@@ -126,39 +129,56 @@ struct ErrorPage {
     request_id: String,
 }
 
-fn page((status, title, explanation): Content, id: Option<&RequestId>) -> Response {
-    let page = ErrorPage {
-        shell: Shell::plain(title),
-        explanation,
-        request_id: id.map(|id| id.0.clone()).unwrap_or_default(),
-    };
-    match page.render() {
-        Ok(html) => (status, Html(html)).into_response(),
-        Err(_) => (status, Html(title)).into_response(),
+/// Who reads the page of an error.
+pub(crate) struct Reader<'a> {
+    pub(crate) state: &'a AppState,
+    /// The head of the request.
+    pub(crate) parts: &'a Parts,
+    pub(crate) id: &'a RequestId,
+}
+
+impl Reader<'_> {
+    /// The frame of the page: that of whoever is signed in, where the error is not of the server, so
+    /// that it can be asked.
+    async fn shell(&self, status: StatusCode, title: &str) -> Shell {
+        if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
+            let mut parts = self.parts.clone();
+            if let Ok(visit) = Visit::from_request_parts(&mut parts, self.state).await {
+                return visit.shell(title);
+            }
+        }
+        Shell::plain(title)
+    }
+
+    async fn page(&self, (status, title, explanation): Content) -> Response {
+        let page = ErrorPage {
+            shell: self.shell(status, title).await,
+            explanation,
+            request_id: self.id.0.clone(),
+        };
+        match page.render() {
+            Ok(html) => (status, Html(html)).into_response(),
+            Err(_) => (status, Html(title)).into_response(),
+        }
     }
 }
 
-/// Turns the errors of pages into pages.
-pub(super) async fn layer(request: Request, next: Next) -> Response {
-    let id = request.extensions().get::<RequestId>().cloned();
-    let is_form = request.method() == Method::POST;
-    let response = next.run(request).await;
-    let Some(error) = response.extensions().get::<PageError>() else {
-        return response;
-    };
+/// The page for the error that the handler of a page answered with.
+pub(crate) async fn handler_page(error: &PageError, reader: &Reader<'_>) -> Response {
     let (status, title, mut explanation) = error.content();
     let is_refused = matches!(
         error,
         PageError::NotFound | PageError::Forbidden(_) | PageError::BadRequest(_)
     );
+    let is_form = reader.parts.method == http::Method::POST;
     if is_form && is_refused && !explanation.contains("nothing was recorded") {
         explanation = format!("{NOTHING} {explanation}");
     }
-    page((status, title, explanation), id.as_ref())
+    reader.page((status, title, explanation)).await
 }
 
 /// The page for what went wrong before a page could be made, or instead of one.
-pub(crate) fn problem_page(problem: &Problem, id: &RequestId) -> Response {
+pub(crate) async fn problem_page(problem: &Problem, reader: &Reader<'_>) -> Response {
     let explained = match problem.code {
         Code::NotFound => PageError::NotFound.content(),
         Code::StorageUnavailable => PageError::Unavailable.content(),
@@ -205,5 +225,15 @@ pub(crate) fn problem_page(problem: &Problem, id: &RequestId) -> Response {
             ),
         ),
     };
-    page(explained, Some(id))
+    reader.page(explained).await
+}
+
+/// A page with nothing but its frame.
+#[cfg(test)]
+pub(super) fn bare(shell: Shell) -> impl Template {
+    ErrorPage {
+        shell,
+        explanation: String::new(),
+        request_id: String::new(),
+    }
 }

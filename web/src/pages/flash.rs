@@ -36,6 +36,17 @@ pub(super) enum Happened {
     DraftKept,
 }
 
+impl Happened {
+    /// The class of its note: good only where the form was taken.
+    pub(super) fn tone(self) -> &'static str {
+        match self {
+            Self::Voted | Self::Withdrawn | Self::Cancelled | Self::Settled => "good",
+            Self::Repeated | Self::DraftKept => "plain",
+            Self::LostRace => "bad",
+        }
+    }
+}
+
 const ALL: [(Happened, &str); 7] = [
     (Happened::Voted, "voted"),
     (Happened::Repeated, "repeated"),

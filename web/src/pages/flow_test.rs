@@ -53,6 +53,10 @@ async fn incidents_79_80_and_81_a_second_click_and_a_lost_race_lead_to_the_outco
         page.contains("was not recorded: it was already approved by ada"),
         "{page}"
     );
+    assert!(
+        page.contains("<div class=\"note bad\" role=\"alert\" id=\"message\">"),
+        "{page}"
+    );
     for browser in [&mut ada, &mut bob] {
         let page = browser.get(&here).await.text;
         for form in ["approve", "reject"] {
@@ -74,6 +78,45 @@ async fn incidents_79_80_and_81_a_second_click_and_a_lost_race_lead_to_the_outco
             .text
             .contains("Your approval is taken back")
     );
+}
+
+#[tokio::test]
+async fn the_page_of_an_error_keeps_the_way_on_for_whoever_is_signed_in() {
+    let house = House::new().await;
+    let mut ada = house.signed_in("ada").await;
+    for (path, status) in [
+        ("/settings/webhooks", StatusCode::FORBIDDEN),
+        ("/actions/nothing", StatusCode::NOT_FOUND),
+        ("/nothing/at/all", StatusCode::NOT_FOUND),
+        ("/queue?cursor=xx", StatusCode::BAD_REQUEST),
+    ] {
+        let page = ada.get(path).await;
+        assert_eq!(page.status, status, "{path}");
+        for words in [
+            "aria-label=\"Main\"",
+            "action=\"/sign-out\"",
+            "href=\"/history\"",
+        ] {
+            assert!(
+                page.text.contains(words),
+                "{path}: {words} in {}",
+                page.text
+            );
+        }
+        assert!(
+            !page.text.contains("name=\"token\" value=\"\""),
+            "{path}: a token to sign out"
+        );
+    }
+    let page = ada.get("/queue?cursor=xx").await.text;
+    assert!(
+        page.contains("Open the list again from its beginning."),
+        "{page}"
+    );
+    let mut nobody = house.browser();
+    let page = nobody.get("/nothing/at/all").await;
+    assert_eq!(page.status, StatusCode::NOT_FOUND);
+    assert!(!page.text.contains("/sign-out"), "{}", page.text);
 }
 
 #[tokio::test]

@@ -68,6 +68,12 @@ impl Filter {
         query
     }
 
+    /// Whether anything is asked for in the fields that are folded away.
+    fn has_more(&self) -> bool {
+        let fields = [&self.tool, &self.caller, &self.label, &self.from, &self.to];
+        fields.iter().any(|field| !field.trim().is_empty())
+    }
+
     pub(super) fn is_readable(&self) -> bool {
         self.errors.is_empty()
     }

@@ -34,13 +34,12 @@ mod view;
 mod webhooks;
 
 use axum::Router;
-use axum::middleware;
 use axum::routing::{get, post};
 use holdpoint_engine::seeded::Bug;
 
 use crate::state::AppState;
 
-pub(crate) use error::problem_page;
+pub(crate) use error::{PageError, Reader, handler_page, problem_page};
 
 /// The pages and their assets.
 pub fn router() -> Router<AppState> {
@@ -95,5 +94,4 @@ pub fn router() -> Router<AppState> {
         .route("/sign-out", post(sign_in::sign_out))
         .route("/assets/{name}", get(assets::get))
         .route("/favicon.ico", get(assets::favicon))
-        .route_layer(middleware::from_fn(error::layer))
 }

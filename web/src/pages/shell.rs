@@ -25,6 +25,13 @@ pub(super) struct PausedView {
     pub(super) since: When,
 }
 
+/// What just happened, in words, and in the tone of its note.
+pub(super) struct Message {
+    pub(super) words: String,
+    /// `good`, `plain` or `bad`.
+    pub(super) tone: &'static str,
+}
+
 /// The frame of a page.
 pub(super) struct Shell {
     /// Of the page, as bare text.
@@ -44,7 +51,7 @@ pub(super) struct Shell {
     /// Whether the person may change settings.
     pub(super) is_admin: bool,
     /// What just happened.
-    pub(super) message: Option<String>,
+    pub(super) message: Option<Message>,
     /// Goes back with every form.
     pub(super) token: String,
     /// Names of the files that the page loads.

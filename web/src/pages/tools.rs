@@ -9,13 +9,13 @@ use super::action::list;
 use super::error::PageError;
 use super::query;
 use super::shell::{Shell, Visit, page};
-use super::view::{class_words, span_words};
+use super::view::{ClassView, span_words};
 use crate::display::Shown;
 
 struct ToolView {
     name: Shown,
     class: &'static str,
-    class_words: &'static str,
+    class_words: String,
     description: Option<Shown>,
     rules: Vec<Shown>,
     digest: String,
@@ -28,7 +28,7 @@ impl ToolView {
         Self {
             name: Shown::line(&tool.name),
             class: tool.class.name(),
-            class_words: class_words(tool.class),
+            class_words: ClassView::of_tool(tool).words(),
             description: tool.description.as_deref().map(Shown::block),
             rules: rules(tool).iter().map(|rule| Shown::line(rule)).collect(),
             digest: tool.digest.to_string(),
@@ -78,17 +78,15 @@ fn rules(tool: &Tool) -> Vec<String> {
         rules.push(format!("Refused where: {}", condition.message));
     }
     if let Some(state) = tool.state_query() {
-        rules.push(if state.watch.is_empty() {
+        rules.push(if !tool.class.revalidates() {
+            "The state is read when the call is proposed".into()
+        } else if state.watch.is_empty() {
             "The whole state is read again before the call".into()
         } else {
             format!("Read again before the call: {}", state.watch.join(", "))
         });
     }
-    rules.push(if tool.check().is_some() {
-        "The target can be asked whether it happened".into()
-    } else {
-        "The target cannot be asked whether it happened: a person settles an unknown outcome".into()
-    });
+    rules.extend(ClassView::of_tool(tool).doubt_rule().map(str::to_owned));
     rules
 }
 

@@ -2,6 +2,7 @@
 
 mod act;
 mod answer;
+mod failure;
 mod messages;
 mod of_run;
 mod parts;
@@ -10,19 +11,22 @@ mod standing;
 pub(super) mod tests;
 mod view;
 mod vote;
+#[cfg(test)]
+mod words_tests;
 
 use std::collections::BTreeMap;
 
 use axum::extract::Path;
 use axum::response::Response;
-use holdpoint_engine::action::{Action, ActionId};
+use holdpoint_engine::action::{Action, ActionId, Status};
+use holdpoint_engine::approval::Voter;
 use holdpoint_engine::engine::{HistoryEntry, Versioned};
 use holdpoint_engine::tool::Context;
 use http::StatusCode;
 
 use super::error::PageError;
 use super::flash::{Draft, Happened};
-use super::shell::{Visit, page};
+use super::shell::{Message, Visit, page};
 use super::view::{Names, join};
 use crate::wire;
 
@@ -71,21 +75,25 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
         .section("queue");
     shell.title = crate::display::Shown::line(&shell.title).plain();
     shell.has_errors = !form.errors.is_empty() || form.stale.is_some();
-    shell.message = visit
+    let typed_before = !form.reason.is_empty();
+    let happened = visit
         .flash
+        .filter(|flash| flash.action == action.id)
+        .map(|flash| flash.happened)
+        .or_else(|| typed_before.then_some(Happened::DraftKept))
         // What went well before says nothing about the form that has just failed.
-        .filter(|flash| flash.action == action.id && !shell.has_errors)
-        .map(|flash| messages::words(flash.happened, action, person, &names, now))
-        .or_else(|| {
-            let typed_before = !form.reason.is_empty() && !shell.has_errors;
-            typed_before.then(|| messages::words(Happened::DraftKept, action, person, &names, now))
-        });
+        .filter(|_| !shell.has_errors);
+    shell.message = happened.map(|happened| Message {
+        words: messages::words(happened, action, person, &names, now),
+        tone: happened.tone(),
+    });
     let status = match (&form.stale, form.errors.is_empty()) {
         (Some(_), _) => StatusCode::CONFLICT,
         (None, false) => StatusCode::UNPROCESSABLE_ENTITY,
         (None, true) => StatusCode::OK,
     };
     let amounts = amounts(visit, action);
+    let others = others(visit, action);
     let source = Source {
         amounts: &amounts,
         action,
@@ -95,11 +103,27 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
         person,
         now,
         json: raw_json(action, &history),
+        others: others.as_deref(),
         of_run: OfRun::of(&visit.state.engine, person, action),
     };
     let mut response = page(visit, &ActionPage::new(shell, form, source))?;
     *response.status_mut() = status;
     Ok(response)
+}
+
+/// Who may still vote on it; none where nobody may any more.
+fn others(visit: &Visit, action: &Action) -> Option<Vec<Voter>> {
+    let now = visit.now();
+    let is_open = action.status() == Status::Staged && action.deadline().is_some_and(|at| now < at);
+    let identity = visit.state.engine.identity();
+    is_open.then(|| {
+        let people = identity.people().into_iter();
+        people
+            .filter_map(|person| identity.principal(&person.id))
+            .filter(|person| may_vote(action, person, now))
+            .map(|person| person.voter())
+            .collect()
+    })
 }
 
 /// The arguments that the summary writes as money, by the names of their rows. Only by the very

@@ -1,11 +1,12 @@
 //! The parts of the page of an action.
 
 use holdpoint_engine::action::{Action, AttemptResult, FailReason, Phase, Rendered, Snapshot};
-use holdpoint_engine::approval::{CastVote, Need, Vote};
+use holdpoint_engine::approval::{CastVote, Need, Vote, Voter};
 use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::time::Timestamp;
 use holdpoint_engine::tool::STATE_ETAG;
 
+use super::failure::failure;
 use super::standing::list;
 use crate::display::Shown;
 use crate::pages::view::{Names, Row, When, Words, describe, rows, text_row, value_row};
@@ -40,7 +41,11 @@ pub(super) struct NeedView {
     pub(super) who: Shown,
     pub(super) have: usize,
     pub(super) required: u32,
-    pub(super) is_met: bool,
+    /// That it cannot be met, where that is so.
+    pub(super) short: Option<Shown>,
+    pub(super) tone: &'static str,
+    pub(super) sign: &'static str,
+    pub(super) word: &'static str,
 }
 
 pub(super) struct VoteView {
@@ -120,7 +125,7 @@ pub(super) fn snapshot_view(snapshot: &Snapshot, now: Timestamp) -> SnapshotView
     }
 }
 
-pub(super) fn need_view(need: &Need, votes: &[CastVote]) -> NeedView {
+pub(super) fn need_view(need: &Need, votes: &[CastVote], open: Option<&[Voter]>) -> NeedView {
     let have = votes
         .iter()
         .filter(|cast| {
@@ -128,6 +133,13 @@ pub(super) fn need_view(need: &Need, votes: &[CastVote]) -> NeedView {
                 && (need.groups.is_empty() || !need.groups.is_disjoint(&cast.voter.groups))
         })
         .count();
+    let is_met = usize::try_from(need.required).is_ok_and(|required| required <= have);
+    let short = open.and_then(|others| shortage(need, have, others));
+    let (tone, sign, word) = match (is_met, open.is_some()) {
+        (true, _) => ("good", "✓", "met"),
+        (false, true) => ("wait", "◔", "open"),
+        (false, false) => ("off", "–", "not met"),
+    };
     NeedView {
         because: need.because.as_deref().map(Shown::line),
         who: Shown::line(&if need.groups.is_empty() {
@@ -137,13 +149,41 @@ pub(super) fn need_view(need: &Need, votes: &[CastVote]) -> NeedView {
         }),
         have,
         required: need.required,
-        is_met: usize::try_from(need.required).is_ok_and(|required| required <= have),
+        short: short.map(|words| Shown::line(&words)),
+        tone,
+        sign,
+        word,
     }
 }
 
+/// That fewer people may still vote than the need asks for. Nobody who becomes an approver now may vote
+/// on what was asked before.
+fn shortage(need: &Need, have: usize, others: &[Voter]) -> Option<String> {
+    let counts = |voter: &&Voter| need.groups.is_empty() || !need.groups.is_disjoint(&voter.groups);
+    let can = others.iter().filter(counts).count();
+    let missing = usize::try_from(need.required)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(have);
+    let people = if can == 1 {
+        "1 person"
+    } else {
+        &format!("{can} people")
+    };
+    (can < missing).then(|| {
+        format!(
+            "It cannot be met: {missing} more must approve, and {people} may. Have it asked for again once there are more approvers{}.",
+            if need.groups.is_empty() { String::new() } else { format!(" in {}", list(&need.groups)) }
+        )
+    })
+}
+
 /// What must be known beside the status.
-pub(super) fn status_note(phase: &Phase, names: &Names) -> Option<Shown> {
-    match phase {
+pub(super) fn status_note(
+    action: &Action,
+    history: &[HistoryEntry],
+    names: &Names,
+) -> Option<Shown> {
+    match &action.phase {
         Phase::Rejected { by, reason } => {
             Some(Shown::block(&format!("{} said: {reason}", names.short(by))))
         }
@@ -179,8 +219,8 @@ pub(super) fn status_note(phase: &Phase, names: &Names) -> Option<Shown> {
         | Phase::Accepted { .. }
         | Phase::Executing
         | Phase::Succeeded { .. }
-        | Phase::Failed(_)
         | Phase::Expired => None,
+        Phase::Failed(reason) => Some(Shown::block(&failure(action, reason, history, names))),
     }
 }
 

@@ -92,10 +92,23 @@ fn why(
 ) -> String {
     let status = action.status();
     let Some(approval) = &action.approval else {
-        return if status == Status::Unknown {
-            settle_words(person, pushed, approved_it)
-        } else {
-            "Nobody votes on this action: its class asks for no approval.".into()
+        return match status {
+            Status::Unknown => settle_words(person, pushed, approved_it),
+            Status::Refused => {
+                "There is nothing to vote on: it was refused, and nothing was sent.".into()
+            }
+            Status::Staged
+            | Status::Approved
+            | Status::Accepted
+            | Status::Executing
+            | Status::Succeeded
+            | Status::Failed
+            | Status::Rejected
+            | Status::Expired
+            | Status::Cancelled
+            | Status::ReplanRequired => {
+                "Nobody votes on this action: its class asks for no approval.".into()
+            }
         };
     };
     if status == Status::Unknown {

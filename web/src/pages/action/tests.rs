@@ -13,12 +13,18 @@ use crate::pages::samples::{self, HOSTILE, NOW, ada};
 use crate::pages::shell::Shell;
 use crate::pages::view::diff_rows;
 
-fn render(action: &Action, events: Vec<Event>, person: &Principal, form: FormState) -> String {
+pub(super) fn render(
+    action: &Action,
+    events: Vec<Event>,
+    person: &Principal,
+    form: FormState,
+) -> String {
     let mut names = Names::default();
     names.add("per_owner", "Olga Owner");
     names.add("per_ada", "Ada Byron");
     names.add("key_bot", &action.proposal.caller.name);
     let history = samples::history(action, events);
+    let others = [ada().voter()];
     let source = Source {
         action,
         version: u64::try_from(history.len()).expect("few events"),
@@ -28,6 +34,7 @@ fn render(action: &Action, events: Vec<Event>, person: &Principal, form: FormSta
         now: NOW,
         amounts: &BTreeMap::from([("amount_minor".to_owned(), "48.00 EUR".to_owned())]),
         json: raw_json(action, &history),
+        others: (action.status() == Status::Staged).then_some(&others[..]),
         of_run: None,
     };
     let shell = Shell::of(person, "t".repeat(64), "Title".into());
@@ -35,7 +42,7 @@ fn render(action: &Action, events: Vec<Event>, person: &Principal, form: FormSta
     page.render().expect("a template in memory")
 }
 
-fn plain(action: &Action, person: &Principal) -> String {
+pub(super) fn plain(action: &Action, person: &Principal) -> String {
     render(
         action,
         vec![samples::staged(action)],

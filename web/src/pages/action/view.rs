@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use holdpoint_engine::action::{Action, Event, Phase, SafetyClass};
-use holdpoint_engine::approval::Vote;
+use holdpoint_engine::action::{Action, Event, Phase, SafetyClass, Status};
+use holdpoint_engine::approval::{Vote, Voter};
 use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::identity::Principal;
 use holdpoint_engine::time::Timestamp;
@@ -18,7 +18,7 @@ use super::standing::{Standing, standing};
 use crate::display::Shown;
 use crate::pages::shell::Shell;
 use crate::pages::view::{
-    DiffRow, Names, Row, StatusView, When, class_words, diff_rows, kind_badge, rows, span_words,
+    ClassView, DiffRow, Names, Row, StatusView, When, diff_rows, kind_badge, rows, span_words,
     text_row,
 };
 
@@ -38,10 +38,13 @@ pub(in crate::pages) struct ActionPage {
     headline: Shown,
     tool: Shown,
     class: &'static str,
-    class_words: &'static str,
+    /// What the class means for this call; none where it was not taken on.
+    class_words: Option<String>,
+    is_refused: bool,
     is_irreversible: bool,
     status: StatusView,
     status_note: Option<Shown>,
+    is_read_again: bool,
     caller: Shown,
     caller_kind: &'static str,
     owner: Option<Shown>,
@@ -122,6 +125,8 @@ pub(in crate::pages) struct Source<'a> {
     pub(in crate::pages) amounts: &'a BTreeMap<String, String>,
     /// The action as programs see it.
     pub(in crate::pages) json: String,
+    /// Who may still vote; none where nobody may any more.
+    pub(in crate::pages) others: Option<&'a [Voter]>,
     /// The run that it is a step of.
     pub(in crate::pages) of_run: Option<OfRun>,
 }
@@ -164,6 +169,7 @@ impl ActionPage {
             | Phase::Refused(_)
             | Phase::ReplanRequired { .. } => None,
         };
+        let is_refused = action.status() == Status::Refused;
         let run_at = action.run_at();
         let is_due = run_at.is_some_and(|moment| moment <= now);
         let approval = action.approval.as_ref();
@@ -175,10 +181,12 @@ impl ActionPage {
             headline: Shown::line(&proposal.summary),
             tool: Shown::line(&proposal.tool),
             class: proposal.class.name(),
-            class_words: class_words(proposal.class),
+            class_words: (!is_refused).then(|| ClassView::of_action(action).words()),
+            is_refused,
             is_irreversible: proposal.class == SafetyClass::Irreversible,
             status: status_view(action, source.history),
-            status_note: status_note(&action.phase, names),
+            status_note: status_note(action, source.history, names),
+            is_read_again: proposal.class.revalidates(),
             caller: Shown::line(&proposal.caller.name),
             caller_kind: kind_badge(proposal.caller.kind),
             owner: proposal
@@ -217,7 +225,9 @@ impl ActionPage {
             diff: diff_rows(&action.diff),
             needs: approval.map_or_else(Vec::new, |approval| {
                 let needs = approval.requirement.needs.iter();
-                needs.map(|need| need_view(need, &approval.votes)).collect()
+                needs
+                    .map(|need| need_view(need, &approval.votes, source.others))
+                    .collect()
             }),
             votes: approval.map_or_else(Vec::new, |approval| {
                 let votes = approval.votes.iter();

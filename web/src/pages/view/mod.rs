@@ -4,6 +4,7 @@
 
 mod again_words;
 mod args;
+mod class;
 mod diff;
 mod event_words;
 mod rejected;
@@ -12,11 +13,12 @@ mod status;
 mod when;
 
 pub(super) use args::{Row, join, rows, text_row, value_row};
+pub(super) use class::ClassView;
 pub(super) use diff::{DiffRow, diff_rows};
 pub(super) use event_words::{Words, describe};
 pub(super) use rejected::Rejected;
 pub(super) use run_words::{describe_run, flag_words, interrupted, run_status, step_outcome};
-pub(super) use status::{StatusView, class_words, kind_badge};
+pub(super) use status::{StatusView, kind_badge};
 pub(super) use when::{When, span_words};
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Statuses and classes in words.
 
-use holdpoint_engine::action::{PrincipalKind, SafetyClass, Status};
+use holdpoint_engine::action::{PrincipalKind, Status};
 
 /// A status for people: a word, what it means, and a tone that only repeats the word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,22 +107,6 @@ impl StatusView {
             "A person says that it did not happen. The target gave no reliable answer; who said so, and why, is below."
         };
         Self { means, ..self }
-    }
-}
-
-/// What a safety class means, in one sentence.
-pub(in crate::pages) fn class_words(class: SafetyClass) -> &'static str {
-    match class {
-        SafetyClass::Idempotent => "A repeat does no harm; it is executed at once.",
-        SafetyClass::WriteOnceCheckable => {
-            "It is written down before it is sent, and checked with the target when in doubt."
-        }
-        SafetyClass::Irreversible => {
-            "It cannot be undone. The state is read again before it is sent, and it is never sent twice by the machine."
-        }
-        SafetyClass::ApprovalBound => {
-            "People must approve it. The state is read again before it is sent."
-        }
     }
 }
 

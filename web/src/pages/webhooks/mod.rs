@@ -15,7 +15,8 @@ use http::header::CACHE_CONTROL;
 
 use super::error::PageError;
 use super::shell::{Shell, Visit, page};
-use view::{DeliveryView, EndpointView, Fields};
+use crate::display::Shown;
+use view::{DeliveryView, EndpointView, Fields, outcome};
 
 pub(super) use forms::{change, create, delete, disable, enable, redeliver, rotate, test};
 
@@ -41,6 +42,8 @@ struct EndpointPage {
     shell: Shell,
     endpoint: EndpointView,
     deliveries: Vec<DeliveryView>,
+    /// Why the event that it is sent now was not taken the last time.
+    last_outcome: Option<Shown>,
     fields: Fields,
     types: Vec<(&'static str, &'static str)>,
     /// Shown once, on the page after the form that made it.
@@ -120,8 +123,14 @@ fn show(
     let secret = session
         .and_then(|session| visit.state.once.take(session, &view.id, now))
         .map(|secret| secret.expose().to_owned());
+    let trying = endpoint.place.trying.map(|it| it.position);
+    let last = kept
+        .iter()
+        .find(|it| trying.is_some() && it.id.position() == trying)
+        .and_then(|it| it.attempts.last());
     let template = EndpointPage {
         shell,
+        last_outcome: last.map(outcome),
         deliveries: kept.iter().map(|it| DeliveryView::new(it, now)).collect(),
         endpoint: view,
         fields,

@@ -143,6 +143,16 @@ async fn every_form_of_an_endpoint_ends_on_its_page_and_says_what_is_so() {
         page.contains("action.staged") && page.contains("Again later"),
         "{page}"
     );
+    let state = between(&page, "<h2>State</h2>", "</section>");
+    assert!(
+        state.contains("was not taken in") && state.contains("Last: "),
+        "{state}"
+    );
+    let (change, disable) = (page.find("<h2>Change</h2>"), page.find("<h2>Disable</h2>"));
+    assert!(
+        change.is_some() && change < disable,
+        "what ends it comes after what is usual"
+    );
     let action = between(&page, "action=\"/settings/webhooks/deliveries/", "\"");
     let path = format!("/settings/webhooks/deliveries/{action}");
     let form = body(&fields(&page, "test"), "");

@@ -115,6 +115,15 @@ pub(super) struct DeliveryView {
     pub(super) attempts: Vec<AttemptView>,
 }
 
+/// What came of an attempt.
+pub(super) fn outcome(attempt: &Attempt) -> Shown {
+    Shown::line(&match (&attempt.error, attempt.status) {
+        (Some(error), _) => error.clone(),
+        (None, Some(status)) => format!("answered {status}"),
+        (None, None) => "taken".to_owned(),
+    })
+}
+
 /// One attempt.
 pub(super) struct AttemptView {
     pub(super) at: When,
@@ -135,11 +144,7 @@ impl DeliveryView {
         let attempt = |it: &Attempt| AttemptView {
             at: When::new(it.at, now),
             took_ms: it.took_ms,
-            outcome: Shown::line(&match (&it.error, it.status) {
-                (Some(error), _) => error.clone(),
-                (None, Some(status)) => format!("answered {status}"),
-                (None, None) => "taken".to_owned(),
-            }),
+            outcome: outcome(it),
             by_hand: it.by.is_some(),
         };
         Self {
