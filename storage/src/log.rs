@@ -45,9 +45,10 @@ pub trait EventLog: Send + Sync + 'static {
     /// future is dropped, the batch may or may not be applied.
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError>;
 
-    /// Fails where every append would: once one has failed, nobody knows whether what it wrote is in
-    /// the log, so that not even "it is so already" may be answered from memory (invariant I22). A
-    /// log by itself knows of no such failure before the next append.
+    /// Fails where every append would. Once one has failed, nobody knows whether what it wrote is in
+    /// the log, so that not even "it is so already" may be answered from memory (invariant I22); a
+    /// log by itself knows of no such failure before the next append. [`AppendError::Full`] passes once
+    /// there is room.
     fn may_append(&self) -> Result<(), AppendError> {
         Ok(())
     }

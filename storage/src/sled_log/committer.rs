@@ -71,6 +71,8 @@ pub(super) struct Committer {
     pub(super) publish: watch::Sender<Position>,
     /// Why nothing is written any more, once that is so (invariant I22).
     pub(super) stopped: Option<String>,
+    /// Whether room for a start on a full disk is still to be set aside.
+    pub(super) wants_reserve: bool,
 }
 
 impl Committer {
@@ -85,6 +87,7 @@ impl Committer {
                 group.push(next);
             }
             self.answer(group, bytes);
+            self.wants_reserve = self.wants_reserve && self.store.wants_reserve();
         }
         self.close();
     }

@@ -19,11 +19,9 @@ use super::SledOptions;
 use super::marker::{self, MARKER, MARKER_NEW, State};
 use super::names::{name_at_once, sync_folder};
 use super::origin::{Birth, Noted};
+use super::reserve::{self, RESERVE, Reserve, free_bytes};
 use crate::log::OpenError;
 use crate::seeded::Bug;
-
-/// Opening needs about this much room to write down what it learns.
-const OPENING_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How much is read at a time where a file is only read to see that it can be.
 const READ_BYTES: usize = 1024 * 1024;
@@ -31,7 +29,7 @@ const READ_BYTES: usize = 1024 * 1024;
 const LOCK: &str = "lock";
 /// The number of a process and a line end fit well.
 const LOCK_BYTES_MAX: u64 = 64;
-const RESERVE: &str = "reserve";
+const LOST_AND_FOUND: &str = "lost+found";
 
 /// What a folder is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +45,7 @@ pub(super) struct Folder {
     path: PathBuf,
     lock: File,
     free_bytes_min: u64,
+    reserve_bytes: u64,
     /// What the marker said when the folder was taken.
     noted: Option<Noted>,
 }
@@ -68,7 +67,7 @@ impl Folder {
                     .to_owned(),
             });
         }
-        create(path).map_err(io)?;
+        create(path).map_err(|error| io(at(path, &error)))?;
         refuse_foreign(path)?;
         let lock = lock(path)?;
         let known = marker::read(path)?;
@@ -76,6 +75,7 @@ impl Folder {
             path: path.to_owned(),
             lock,
             free_bytes_min: options.free_bytes_min,
+            reserve_bytes: options.reserve_bytes,
             noted: known.and_then(|(_, noted)| noted),
         };
         let known = known.map(|(state, _)| state);
@@ -111,6 +111,7 @@ impl Folder {
             path: path.to_owned(),
             lock,
             free_bytes_min: 0,
+            reserve_bytes: 0,
             noted: None,
         };
         folder.start_over().map_err(io)?;
@@ -147,10 +148,6 @@ impl Folder {
         self.path.join("mark")
     }
 
-    fn reserve(&self) -> PathBuf {
-        self.path.join(RESERVE)
-    }
-
     /// Removes what a creation left that did not end. Nothing in there was ever acknowledged.
     pub(super) fn start_over(&self) -> io::Result<()> {
         if self.store().exists() {
@@ -182,11 +179,16 @@ impl Folder {
     /// sled opens, it takes a failed read for the end of what was written, and overwrites what follows.
     pub(super) fn read_through(&self) -> io::Result<()> {
         let mut bytes = vec![0; READ_BYTES];
-        for entry in fs::read_dir(self.store())? {
+        let store = self.store();
+        for entry in fs::read_dir(&store).map_err(|error| at(&store, &error))? {
             let path = entry?.path();
             if path.is_file() {
-                let mut file = File::open(path)?;
-                while file.read(&mut bytes)? != 0 {}
+                let mut through = || -> io::Result<()> {
+                    let mut file = File::open(&path)?;
+                    while file.read(&mut bytes)? != 0 {}
+                    Ok(())
+                };
+                through().map_err(|error| at(&path, &error))?;
             }
         }
         Ok(())
@@ -199,7 +201,8 @@ impl Folder {
         name_at_once(&self.store());
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
-        options.open(self.store().join("db"))
+        let db = self.store().join("db");
+        options.open(&db).map_err(|error| at(&db, &error))
     }
 
     /// Brings the names of sled's files to the device: of a snapshot that it has just written.
@@ -226,32 +229,12 @@ impl Folder {
 
     /// Gives the reserve back where there is too little room to open the log.
     pub(super) fn make_room_to_open(&self) -> io::Result<()> {
-        if free_bytes(&self.path)? < OPENING_BYTES && self.reserve().exists() {
-            fs::remove_file(self.reserve())?;
-            sync_folder(&self.path)?;
-            warn!("the disk is full: the reserve was given back to open the log");
-        }
-        Ok(())
+        reserve::give_back(&self.path)
     }
 
-    /// Sets the reserve aside, where there is room for it.
-    pub(super) fn set_reserve_aside(&self, bytes: u64) {
-        let reserved = fs::metadata(self.reserve()).map_or(0, |found| found.len());
-        if bytes <= reserved {
-            return;
-        }
-        let set_aside = || -> io::Result<()> {
-            if free_bytes(&self.path)? < self.free_bytes_min.saturating_add(2 * bytes) {
-                return Ok(());
-            }
-            let file = File::create(self.reserve())?;
-            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?;
-            file.sync_all()
-        };
-        if let Err(error) = set_aside() {
-            warn!("no reserve for a full disk could be set aside: {error}");
-            drop(fs::remove_file(self.reserve()));
-        }
+    /// Sets the reserve aside where there is room for it.
+    pub(super) fn set_reserve_aside(&self) -> Reserve {
+        reserve::set_aside(&self.path, self.reserve_bytes, self.free_bytes_min)
     }
 
     /// How much is free on its disk, in bytes.
@@ -276,6 +259,11 @@ impl Drop for Folder {
     }
 }
 
+/// The same error, with the file that it was about.
+pub(super) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// An I/O error of opening as what it means.
 pub(super) fn open_error(path: &Path, source: io::Error) -> OpenError {
     let path = path.to_owned();
@@ -289,7 +277,9 @@ fn lock(path: &Path) -> Result<File, OpenError> {
     let io = |source| open_error(path, source);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.open(path.join(LOCK)).map_err(io)?;
+    let name = path.join(LOCK);
+    let opened = options.open(&name);
+    let mut file = opened.map_err(|error| io(at(&name, &error)))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -328,15 +318,22 @@ fn create(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Refuses a folder without a marker that holds anything but our own first files.
+/// Refuses a folder without a marker that holds anything but our own first files, and what a file system
+/// has at its root.
 fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
     let io = |source| open_error(path, source);
     if path.join(MARKER).exists() {
         return Ok(());
     }
-    for entry in fs::read_dir(path).map_err(io)? {
-        let name = entry.map_err(io)?.file_name();
-        let ours = name == MARKER_NEW || (name == LOCK && is_our_lock(path).map_err(io)?);
+    for entry in fs::read_dir(path).map_err(|error| io(at(path, &error)))? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        let is_lock = || is_our_lock(path).map_err(|error| io(at(&path.join(LOCK), &error)));
+        // A new file system comes with a folder of its own.
+        let is_of_the_disk = || entry.file_type().is_ok_and(|found| found.is_dir());
+        let ours = name == MARKER_NEW
+            || (name == LOCK && is_lock()?)
+            || (name == LOST_AND_FOUND && is_of_the_disk());
         // Another process may have written the marker in the meantime.
         if !ours && !path.join(MARKER).exists() {
             return Err(OpenError::Damaged {
@@ -373,9 +370,4 @@ fn unfinished_import(path: &Path) -> OpenError {
         reason: "an import into it did not end, so nothing in it counts".to_owned(),
         advice: "run the import again, or remove the folder".to_owned(),
     }
-}
-
-fn free_bytes(path: &Path) -> io::Result<u64> {
-    let found = rustix::fs::statvfs(path)?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -11,6 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use super::folder::at;
 use super::keys::Tip;
 use crate::record::{Hash, Position};
 
@@ -42,7 +43,8 @@ impl Mark {
             .write(true)
             .create(true)
             .truncate(false)
-            .open(path)?;
+            .open(path)
+            .map_err(|error| at(path, &error))?;
         let mut bytes = Vec::with_capacity(2 * SLOT_BYTES);
         (&mut file)
             .take(2 * SLOT_BYTES as u64)

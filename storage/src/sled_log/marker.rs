@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::folder::open_error;
+use super::folder::{at, open_error};
 use super::origin::Noted;
 use crate::log::OpenError;
 
@@ -32,10 +32,11 @@ pub(super) type Marker = (State, Option<Noted>);
 
 /// Reads the marker of a folder; `None` where there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Marker>, OpenError> {
-    let text = match fs::read(path.join(MARKER)) {
+    let file = path.join(MARKER);
+    let text = match fs::read(&file) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(open_error(path, source)),
+        Err(error) => return Err(open_error(path, at(&file, &error))),
     };
     let mut lines = text.lines();
     let titled = lines.next() == Some(TITLE);
@@ -72,7 +73,7 @@ pub(super) fn write(path: &Path, state: State, noted: Option<Noted>) -> io::Resu
         State::Ready => "ready",
     };
     let new = path.join(MARKER_NEW);
-    let mut file = File::create(&new)?;
+    let mut file = File::create(&new).map_err(|error| at(&new, &error))?;
     write!(file, "{TITLE}\nformat {FORMAT}\n{word}\n")?;
     if let Some(noted) = noted {
         writeln!(file, "{}", noted.to_line())?;

@@ -4,7 +4,7 @@
 //! shows a write before it is durable, and it takes damage at the end of its file for a torn write.
 //! What is built around it, in reading order:
 //!
-//! * `folder`, `origin`: the lock, the marker, the room on the disk; telling a copy of a folder.
+//! * `folder`, `reserve`, `origin`: the lock, the marker, the room on the disk; telling a copy of a folder.
 //! * `keys`, `values`: what is in the tree. No stored value is longer than 7 KiB.
 //! * `group`, `committer`: one thread checks and writes, many batches at a time, one sync for all.
 //! * `view`: readers see the durable state only.
@@ -25,6 +25,7 @@ mod marker;
 mod names;
 mod open;
 mod origin;
+mod reserve;
 mod scan;
 mod store;
 mod sync;
@@ -145,6 +146,7 @@ impl SledLog {
             mark,
             tip,
             origin,
+            wants_reserve,
         } = open::open(path, options, purpose)?;
         let view = Arc::new(View::new(Arc::clone(&store), tip.head));
         let counters = Arc::new(Counters::default());
@@ -166,6 +168,7 @@ impl SledLog {
             tails: Tails::default(),
             publish,
             stopped: None,
+            wants_reserve,
         };
         let thread = thread::Builder::new().name("holdpoint-log".to_owned());
         let committer = thread.spawn(move || {
@@ -183,6 +186,11 @@ impl SledLog {
             committer: Some(committer),
             origin: Mutex::new(origin),
         })
+    }
+
+    /// Whether the folder has room set aside to open the log on a full disk.
+    pub fn has_reserve(path: impl AsRef<Path>) -> bool {
+        reserve::is_there(path.as_ref())
     }
 
     /// Queues it for the writer and waits for the answer.
@@ -251,6 +259,16 @@ impl EventLog for SledLog {
     async fn restore(&self, records: Vec<Record>) -> Result<(), AppendError> {
         let bytes = bounds::check_records(&records)?;
         self.hand_in(Work::Restore(records), bytes).await.map(drop)
+    }
+
+    fn may_append(&self) -> Result<(), AppendError> {
+        let store = self.view.store().ok_or_else(|| AppendError::Stopped {
+            reason: "it was closed".to_owned(),
+        })?;
+        match store.too_full(0) {
+            Some(reason) => Err(AppendError::Full { reason }),
+            None => Ok(()),
+        }
     }
 
     fn read_stream(

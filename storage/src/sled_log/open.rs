@@ -10,10 +10,11 @@ use tracing::warn;
 
 use super::SledOptions;
 use super::fault::{self, Fault, apart};
-use super::folder::{Folder, Purpose, open_error};
+use super::folder::{Folder, Purpose, at, open_error};
 use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
 use super::marker::State;
+use super::reserve::Reserve;
 use super::store::Store;
 use super::tree::Tree;
 use super::whole::{self, read};
@@ -33,6 +34,8 @@ pub(super) struct Opened {
     pub(super) mark: Mark,
     pub(super) tip: Tip,
     pub(super) origin: Origin,
+    /// Whether the reserve is still to be set aside.
+    pub(super) wants_reserve: bool,
 }
 
 pub(super) fn open(
@@ -65,7 +68,14 @@ pub(super) fn open(
         mark.sync().map_err(io)?;
     }
     let origin = origin_of(&folder, state).map_err(io)?;
-    folder.set_reserve_aside(options.reserve_bytes);
+    let reserve = folder.set_reserve_aside();
+    if let Reserve::NoRoom { needed } = reserve {
+        let mib = needed / (1024 * 1024);
+        warn!(
+            "no room is set aside in {} to start on a full disk: {mib} MiB have to be free for that",
+            path.display()
+        );
+    }
     let store = Arc::new(Store::new(db, file, folder));
 
     let how = options.clone();
@@ -104,6 +114,7 @@ pub(super) fn open(
         mark,
         tip,
         origin,
+        wants_reserve: matches!(reserve, Reserve::NoRoom { .. }),
     })
 }
 
@@ -156,7 +167,7 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<Tre
                 )]
                 thread::sleep(Duration::from_millis(5));
             }
-            sled::Error::Io(source) => return Err(io(source)),
+            sled::Error::Io(source) => return Err(io(at(&folder.store(), &source))),
             other => return Err(damaged(path, fault::damage(&other))),
         }
     }

@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io;
 
+use tracing::info;
+
 use super::folder::Folder;
 use super::marker::State;
 use super::origin::Noted;
+use super::reserve::Reserve;
 use super::tree::Tree;
 use crate::seeded::Bug;
 
@@ -45,6 +48,18 @@ impl Store {
                 self.folder.path().display()
             )
         })
+    }
+
+    /// Sets the reserve for a full disk aside, once there is room; answers whether there is none yet.
+    pub(super) fn wants_reserve(&self) -> bool {
+        match self.folder.set_reserve_aside() {
+            Reserve::NoRoom { .. } => true,
+            Reserve::There => {
+                info!("there is room again: the reserve for a full disk was set aside");
+                false
+            }
+            Reserve::NotPossible => false,
+        }
     }
 
     /// Notes that the import has ended; it is in use only once that was confirmed.

@@ -87,9 +87,15 @@ async fn i23_a_full_disk_refuses_work_and_can_be_opened_again() {
     append(&log)
         .await
         .expect("there is room again, without opening it again");
+    append(&log).await.expect("goes on");
+    assert!(
+        path.join("reserve").exists(),
+        "and the reserve was set aside again, so that the next full disk keeps nobody from a start"
+    );
+    let filler = disk.fill();
     drop(log);
-    assert_eq!(last(&open()), done + 1);
-    assert!(path.join("reserve").exists(), "and set aside again");
+    assert_eq!(last(&open()), done + 2);
+    fs::remove_file(filler).expect("removes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

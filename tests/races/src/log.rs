@@ -85,6 +85,7 @@ impl Log {
             tails: Tails::default(),
             publish: watch::Sender::new(0),
             stopped: None,
+            wants_reserve: false,
         };
         Self {
             queue,

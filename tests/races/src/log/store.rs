@@ -47,6 +47,12 @@ impl Store {
         None
     }
 
+    /// Nothing is set aside.
+    #[expect(clippy::unused_self, reason = "as the real one")]
+    pub(crate) fn wants_reserve(&self) -> bool {
+        false
+    }
+
     /// The last position that is on the device now.
     pub(crate) fn durable(&self) -> Position {
         self.durable.load(Ordering::SeqCst)
