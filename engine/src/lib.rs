@@ -12,12 +12,14 @@
 //!    [`target`] (how the world is called, once), `scheduler` (what is due, and recovery).
 //! 6. [`incarnation`]: whether this is the log, or a copy of it.
 //! 7. [`webhook`]: who wants to hear of events, and how they are told.
-//! 8. [`engine`]: the façade that everything above talks to.
+//! 8. [`full`]: a full disk, told from other failures of the store.
+//! 9. [`engine`]: the façade that everything above talks to.
 
 pub mod action;
 pub mod approval;
 pub mod canon;
 pub mod engine;
+pub mod full;
 mod hiding;
 pub mod identity;
 pub mod incarnation;

@@ -32,12 +32,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdpoint_storage::{EventLog, ReadError};
+use holdpoint_storage::{AppendError, EventLog, ReadError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
+use crate::full;
 use crate::identity::{Identity, Principal, ensure_indexes};
 use crate::incarnation;
 use crate::run::code::Workflows;
@@ -252,11 +253,12 @@ impl Engine {
 
     /// Whether the engine can take actions; else why not.
     pub fn ready(&self) -> Result<(), String> {
-        self.inner
-            .store
-            .stop
-            .may_begin()
-            .map_err(|error| error.to_string())
+        let store = &self.inner.store;
+        store.stop.may_begin().map_err(|error| error.to_string())?;
+        match store.log.may_append() {
+            Err(AppendError::Full { .. }) => Err(full::WORDS.to_owned()),
+            other => other.map_err(|error| error.to_string()),
+        }
     }
 
     /// Makes the scheduler look at the clock, for whoever has just set it.

@@ -26,6 +26,12 @@ impl GuardedLog {
         }
     }
 
+    fn may_write(&self) -> Result<(), AppendError> {
+        self.stop.may_write().map_err(|error| AppendError::Stopped {
+            reason: error.to_string(),
+        })
+    }
+
     fn watch<T>(&self, outcome: Result<T, AppendError>) -> Result<T, AppendError> {
         match &outcome {
             // What comes after closing meets no error of the store.
@@ -50,20 +56,19 @@ impl GuardedLog {
 #[async_trait]
 impl EventLog for GuardedLog {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
-        self.may_append()?;
+        self.may_write()?;
         self.watch(self.inner.append(batch).await)
     }
 
     fn may_append(&self) -> Result<(), AppendError> {
-        self.stop.may_write().map_err(|error| AppendError::Stopped {
-            reason: error.to_string(),
-        })
+        self.may_write()?;
+        self.inner.may_append()
     }
 
     forward_reads!(self => self.inner);
 
     async fn restore(&self, records: Vec<Record>) -> Result<(), AppendError> {
-        self.may_append()?;
+        self.may_write()?;
         self.watch(self.inner.restore(records).await)
     }
 

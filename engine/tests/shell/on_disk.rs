@@ -7,6 +7,7 @@ use std::time::Duration;
 use holdpoint_engine::action::{ActionId, AttemptResult, Status};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::engine::{Engine, SubmitError, Versioned};
+use holdpoint_engine::full;
 use holdpoint_storage::{Batch, Direction, Entries, EventLog, ScanRange, SledLog, SledOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -335,4 +336,38 @@ async fn i01_a_stop_at_every_moment_of_many_lives_sends_nothing_twice() {
     keys.dedup();
     assert_eq!(keys.len(), 48);
     assert_eq!(books.posts.len(), 48, "and was sent once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_on_a_full_disk_the_engine_is_not_ready_and_its_refusal_says_why() {
+    let House {
+        folder,
+        log,
+        engine,
+        tools,
+        ..
+    } = House::open().await;
+    engine.ready().expect("there is room");
+    engine.shutdown(Duration::from_millis(100)).await;
+    drop(engine);
+    while 1 < Arc::strong_count(&log) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    drop(log);
+    let options = SledOptions {
+        reserve_bytes: 0,
+        // No disk has so much.
+        free_bytes_min: u64::MAX,
+        ..SledOptions::default()
+    };
+    let log = SledLog::open(folder.path(), &options).expect("it can be read");
+    let engine = open(Arc::new(log), &tools, None).await;
+    assert_eq!(engine.ready(), Err(full::WORDS.to_owned()));
+    let refused = engine
+        .submit(&service(), submission("held_refund", refund_of(1200, "r1")))
+        .await;
+    let Err(SubmitError::Unavailable(cause)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(full::is_full(cause.as_ref()), "{cause}");
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use holdpoint_engine::action::{Action, ActionId, Phase, Refusal};
 use holdpoint_engine::approval::Ineligible;
 use holdpoint_engine::engine::{ActError, ListError, SubmitError, Versioned};
+use holdpoint_engine::full;
 use holdpoint_engine::identity::{AuthError, ChangeError, SignInError, StoreError};
 
 use crate::problem::{Code, Current, FieldError, Problem};
@@ -25,11 +26,12 @@ pub(super) fn unavailable(error: &(dyn std::error::Error + 'static)) -> Problem 
         source = cause.source();
     }
     tracing::error!(error = %chain, "the store cannot be used");
-    Problem::new(
-        Code::StorageUnavailable,
-        "the store cannot take it now; nothing was acknowledged",
-    )
-    .after(LATER)
+    let detail = if full::is_full(error) {
+        full::WORDS
+    } else {
+        "the store cannot take it now; nothing was acknowledged"
+    };
+    Problem::new(Code::StorageUnavailable, detail).after(LATER)
 }
 
 impl From<ActError> for Problem {

@@ -6,6 +6,7 @@ use askama::Template;
 use axum::extract::FromRequestParts as _;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use holdpoint_engine::engine::{ActError, ListError};
+use holdpoint_engine::full;
 use http::StatusCode;
 use http::request::Parts;
 
@@ -34,6 +35,8 @@ pub(crate) enum PageError {
     BadRequest(String),
     /// The store cannot take or read it now.
     Unavailable,
+    /// There is no room to store anything.
+    Full,
     /// A fault of the server.
     Internal,
 }
@@ -42,7 +45,11 @@ impl PageError {
     /// The store failed: the cause goes to the log.
     pub(super) fn unavailable(cause: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error = cause, "the store failed under a page");
-        Self::Unavailable
+        if full::is_full(cause) {
+            Self::Full
+        } else {
+            Self::Unavailable
+        }
     }
 
     fn content(&self) -> Content {
@@ -67,6 +74,11 @@ impl PageError {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The store cannot be reached now",
                 "If you sent an answer, it may not have been recorded. Go back, look at the action, and send it again if it does not show your answer: sending the same answer twice is safe.".into(),
+            ),
+            Self::Full => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The disk of the server is full",
+                "Nothing was recorded, and nothing new is until somebody makes room there. What was recorded before is safe. Send your answer again then.".into(),
             ),
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
