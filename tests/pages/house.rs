@@ -133,7 +133,7 @@ impl House {
                 ..RunOptions::default()
             },
             webhooks: WebhookOptions {
-                key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
+                key: Ok(SigningKey::random(&SystemEntropy).expect("random bytes")),
                 ..WebhookOptions::default()
             },
             ..Options::default()

@@ -178,7 +178,7 @@ impl World {
             target: Some(Arc::new(Line(Arc::clone(&self.bank)))),
             calls_max: 8,
             webhooks: WebhookOptions {
-                key: Some(self.key.clone()),
+                key: Ok(self.key.clone()),
                 public_url: None,
                 notifier: Some(Arc::new(Post(Arc::downgrade(self)))),
             },

@@ -176,7 +176,7 @@ impl Engine {
             public_url,
             notifier,
         } = webhooks;
-        let has_key = key.is_some();
+        let has_key = key.is_ok();
         let hooks = Webhooks::open(log, time, Arc::clone(&entropy), key)
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         let sender = Arc::new(Sender {

@@ -69,15 +69,24 @@ pub enum HttpTools {
 }
 
 /// How endpoints are told of events. The default has no key: nobody is told.
-#[derive(Default)]
 pub struct WebhookOptions {
-    /// What secrets are made from.
-    pub key: Option<SigningKey>,
+    /// What secrets are made from; else why there is no key, and what to do about it.
+    pub key: Result<SigningKey, String>,
     /// Where people and programs reach the server, without a slash at its end; links in messages
     /// begin with it.
     pub public_url: Option<String>,
     /// What takes the place of the network; none for the real one.
     pub notifier: Option<Arc<dyn Notifier>>,
+}
+
+impl Default for WebhookOptions {
+    fn default() -> Self {
+        Self {
+            key: Err("this process was given no key for them".to_owned()),
+            public_url: None,
+            notifier: None,
+        }
+    }
 }
 
 impl Default for Options {

@@ -9,6 +9,7 @@ use super::endpoint::Endpoint;
 use super::error::WebhookError;
 use super::event::{Cause, Event};
 use super::id::EndpointId;
+use super::key::SigningKey;
 use super::layout::damaged;
 use super::store::{Draft, Webhooks};
 use super::types::{is_known, nearest};
@@ -65,9 +66,7 @@ impl Webhooks {
         let url = checked_url(&new.url)?;
         check_types(&new.types)?;
         check_tools(&new.tools)?;
-        let Some(key) = self.inner.key.clone() else {
-            return Err(no_key());
-        };
+        let key = self.key()?;
         let turn = self.turn_to_create().await?;
         if !self.has_room() {
             let reason = format!(
@@ -146,9 +145,7 @@ impl Webhooks {
         if OVERLAP_MAX < overlap {
             return Err(WebhookError::invalid("overlap", "is longer than 30 days"));
         }
-        let Some(key) = self.inner.key.clone() else {
-            return Err(no_key());
-        };
+        let key = self.key()?;
         let (turn, before) = self.turn(id).await?.ok_or(WebhookError::NotFound)?;
         let secret = key.secret(id, before.next_generation());
         let at = self.now();
@@ -225,16 +222,20 @@ impl Webhooks {
         Ok(())
     }
 
+    /// What secrets are made from; else why nothing can be sent, and what to do.
+    pub(super) fn key(&self) -> Result<SigningKey, WebhookError> {
+        let key = self.inner.key.clone();
+        key.map_err(|why| WebhookError::NotPossible(off(&why)))
+    }
+
     fn head(&self) -> Result<Position, WebhookError> {
         Ok(self.inner.log.stats()?.last_position)
     }
 }
 
-pub(super) fn no_key() -> WebhookError {
-    WebhookError::NotPossible(
-        "this process has no key for webhooks (webhook.key in the data folder); its log says why"
-            .to_owned(),
-    )
+/// Why nothing is sent to anybody.
+pub(super) fn off(why: &str) -> String {
+    format!("no webhooks are sent: {why}")
 }
 
 fn still_there(endpoint: Option<Endpoint>) -> Result<Endpoint, WebhookError> {

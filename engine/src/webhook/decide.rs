@@ -34,6 +34,8 @@ pub(super) enum Seen {
 pub(super) struct Attempted {
     /// The place from which it was sent.
     pub(super) epoch: Version,
+    /// Where it was sent to.
+    pub(super) url: String,
     /// Which event.
     pub(super) position: Position,
     /// What it came to.
@@ -83,10 +85,15 @@ pub(super) fn after_attempt(endpoint: &Endpoint, attempted: &Attempted) -> Decis
             outcome: Outcome::Overtaken,
         };
     }
-    let made = 1 + match endpoint.place.trying {
+    let before = match endpoint.place.trying {
         Some(trying) if trying.position == position => trying.attempts,
         Some(_) | None => 0,
     };
+    if attempted.seen != Seen::Taken && attempted.url != endpoint.url {
+        // What another address said means nothing for this one, which is tried at once.
+        return again(endpoint, position, before, attempted.at);
+    }
+    let made = before + 1;
     let stop = |mut events: Vec<Event>, cause, reason| {
         let through = endpoint.place.through;
         events.push(Event::Disabled {
@@ -123,9 +130,13 @@ pub(super) fn after_attempt(endpoint: &Endpoint, attempted: &Attempted) -> Decis
         );
         return stop(vec![exhausted], Cause::Exhausted, reason);
     };
+    again(endpoint, position, made, next_at)
+}
+
+fn again(endpoint: &Endpoint, position: Position, attempts: u32, next_at: Timestamp) -> Decision {
     let trying = Some(Trying {
         position,
-        attempts: made,
+        attempts,
         next_at,
     });
     Decision {

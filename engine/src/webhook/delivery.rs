@@ -7,9 +7,6 @@ use super::message::Message;
 use crate::action::ActionId;
 use crate::time::Timestamp;
 
-/// How many messages of an endpoint are kept; what makes room is still in the log of events.
-pub(super) const DELIVERIES_KEPT: usize = 100;
-
 /// How many attempts of a message are kept, the latest ones.
 const ATTEMPTS_KEPT: usize = 20;
 

@@ -32,6 +32,9 @@ pub struct Endpoint {
     pub generations: Vec<Generation>,
     /// Why nothing is sent; none while it is enabled.
     pub disabled: Option<Disabled>,
+    /// Why nothing is sent although it is enabled, where that is so. It is a matter of the process that
+    /// has the log open, and stands in no log.
+    pub silent: Option<String>,
     /// How far it is.
     pub place: Place,
     /// When it was created.
@@ -228,6 +231,7 @@ fn created(id: EndpointId, version: Version, at: Timestamp, event: &Event) -> Op
             until: None,
         }],
         disabled: None,
+        silent: None,
         place: Place::at(version, *from),
         created_at: at,
         updated_at: at,

@@ -74,6 +74,26 @@ pub enum KeyFileError {
     Entropy(#[from] EntropyError),
 }
 
+impl KeyFileError {
+    /// The same without the place of the folder, for whoever asks the server.
+    pub fn brief(&self) -> String {
+        let why = match self {
+            Self::Io { source, .. } => format!("cannot be read or made ({source})"),
+            Self::Open { mode, .. } => {
+                format!(
+                    "can be read by others (mode {mode:o}); run chmod 600 on it, then start the server again"
+                )
+            }
+            Self::Malformed { .. } => {
+                "does not hold a key; restore it from a backup, then start the server again"
+                    .to_owned()
+            }
+            Self::Entropy(error) => format!("cannot be made ({error})"),
+        };
+        format!("{FILE} in the data folder {why}")
+    }
+}
+
 impl SigningKey {
     /// A new key that is kept nowhere.
     pub fn random(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
@@ -85,14 +105,21 @@ impl SigningKey {
     /// The key in a data folder; made where there is none. The file is readable by its owner only,
     /// and on the device before this returns.
     pub fn open(folder: &Path, entropy: &dyn Entropy) -> Result<Self, KeyFileError> {
+        if let Some(key) = Self::look(folder)? {
+            return Ok(key);
+        }
+        let path = folder.join(FILE);
+        let key = Self::random(entropy)?;
+        write(folder, &path, &key.0).map_err(|source| KeyFileError::Io { path, source })?;
+        Ok(key)
+    }
+
+    /// The key in a data folder; none where there is none yet. Changes nothing.
+    pub fn look(folder: &Path) -> Result<Option<Self>, KeyFileError> {
         let path = folder.join(FILE);
         match File::open(&path) {
-            Ok(file) => read(&path, &file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = Self::random(entropy)?;
-                write(folder, &path, &key.0).map_err(|source| KeyFileError::Io { path, source })?;
-                Ok(key)
-            }
+            Ok(file) => read(&path, &file).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(KeyFileError::Io { path, source }),
         }
     }
@@ -176,8 +203,13 @@ fn mode(_: &fs::Metadata) -> u32 {
 /// Written whole under another name first: a stop in the middle leaves no half a key.
 fn write(folder: &Path, path: &Path, key: &[u8; 32]) -> io::Result<()> {
     let new = folder.join(format!("{FILE}.new"));
+    // What a stop in the middle left may have other permissions.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -198,6 +230,9 @@ mod tests {
     #[test]
     fn i16_the_key_file_is_made_once_for_its_owner_alone_and_refused_where_others_may_read_it() {
         let folder = tempfile::tempdir().expect("a folder");
+        assert!(SigningKey::look(folder.path()).expect("looks").is_none());
+        // What a start that was stopped may have left, for others to read.
+        fs::write(folder.path().join("webhook.key.new"), "half").expect("written");
         let first = SigningKey::open(folder.path(), &SystemEntropy).expect("made");
         let second = SigningKey::open(folder.path(), &SystemEntropy).expect("read");
         assert_eq!(first.0, second.0);
@@ -216,6 +251,8 @@ mod tests {
                 refused,
                 Err(KeyFileError::Open { mode: 0o640, .. })
             ));
+            let told = refused.expect_err("refused").brief();
+            assert!(told.contains("mode 640") && !told.contains('/'), "{told}");
             let narrow = fs::Permissions::from_mode(0o600);
             fs::set_permissions(&path, narrow).expect("set");
         }

@@ -1,13 +1,14 @@
 //! Where endpoints are in the log and its indexes, and how they are read at the start.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use holdpoint_storage::{Direction, EventLog, ScanRange, StreamId, Version};
 
-use super::delivery::{DELIVERIES_KEPT, Delivery};
+use super::delivery::Delivery;
 use super::endpoint::{Endpoint, Place, evolve};
 use super::event::{Event, FORMAT};
-use super::id::{EndpointId, MessageId};
+use super::id::EndpointId;
+use super::kept::{self, KEPT_MAX, Kept};
 use crate::identity::StoreError;
 use crate::limits::REPLAY_PAGE;
 use crate::store::codec;
@@ -57,11 +58,11 @@ pub(super) fn scan(
         prefix: id.as_bytes(),
         ..ScanRange::default()
     };
-    Ok(log.scan(DELIVERIES, range, 2 * DELIVERIES_KEPT, Direction::Forward)?)
+    Ok(log.scan(DELIVERIES, range, 2 * KEPT_MAX, Direction::Forward)?)
 }
 
 /// An endpoint as the log has it, with the messages that are kept of it.
-pub(super) type Loaded = (Endpoint, Version, BTreeSet<MessageId>);
+pub(super) type Loaded = (Endpoint, Version, Kept);
 
 /// Every endpoint that is not deleted.
 pub(super) fn load(log: &dyn EventLog) -> Result<BTreeMap<EndpointId, Loaded>, StoreError> {
@@ -78,9 +79,9 @@ pub(super) fn load(log: &dyn EventLog) -> Result<BTreeMap<EndpointId, Loaded>, S
                 endpoint.place = place;
             }
         }
-        let mut kept = BTreeSet::new();
+        let mut kept = Kept::new();
         for (_, value) in scan(log, id)? {
-            kept.insert(decode::<Delivery>(&value)?.id);
+            kept::note(&mut kept, &decode::<Delivery>(&value)?);
         }
         found.insert(id, (endpoint, version, kept));
     }

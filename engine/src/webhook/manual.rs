@@ -60,6 +60,7 @@ impl Sender {
         message: Message,
     ) -> Result<Delivery, WebhookError> {
         let stopped = |why: String| WebhookError::NotPossible(why);
+        self.hooks.key()?;
         let store = &self.store;
         store
             .stop

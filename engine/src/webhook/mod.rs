@@ -33,6 +33,7 @@ mod event;
 #[cfg(test)]
 mod format_tests;
 mod id;
+mod kept;
 mod key;
 mod layout;
 mod manual;

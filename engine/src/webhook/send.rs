@@ -131,7 +131,7 @@ impl Sender {
         at: Timestamp,
         body: &str,
     ) -> Result<String, SecretLost> {
-        let key = self.hooks.inner.key.as_ref().ok_or(SecretLost)?;
+        let key = self.hooks.inner.key.as_ref().map_err(|_| SecretLost)?;
         let mut signatures = Vec::new();
         for generation in endpoint.signing(at) {
             let secret = key.secret(endpoint.id, generation.number);
@@ -188,6 +188,7 @@ impl Sender {
 pub(super) fn attempted(endpoint: &Endpoint, position: u64, sent: &Sent) -> Attempted {
     Attempted {
         epoch: endpoint.place.epoch,
+        url: endpoint.url.clone(),
         position,
         seen: sent.seen.clone(),
         words: sent.attempt.error.clone().unwrap_or_default(),

@@ -1,16 +1,18 @@
 //! Endpoints over a log: changed one after the other, each durable before it
 //! is answered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use holdpoint_storage::{Batch, EventLog, IndexPut, Position, StreamAppend, Version};
 use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
 
-use super::delivery::{DELIVERIES_KEPT, Delivery};
+use super::change::off;
+use super::delivery::Delivery;
 use super::endpoint::{Endpoint, Place, evolve};
 use super::event::Event;
 use super::id::{EndpointId, MessageId};
+use super::kept::{Kept, make_room};
 use super::key::SigningKey;
 use super::layout::{
     DELIVERIES, ENDPOINTS, Loaded, PLACES, damaged, decode, encode, load, scan, stream_of,
@@ -32,7 +34,8 @@ pub(super) struct Inner {
     pub(super) log: Arc<dyn EventLog>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) key: Option<SigningKey>,
+    /// What secrets are made from, or why nothing can be sent.
+    pub(super) key: Result<SigningKey, String>,
     endpoints: RwLock<BTreeMap<EndpointId, Entry>>,
     /// Held while an endpoint is created.
     creating: Arc<Mutex<()>>,
@@ -52,7 +55,7 @@ struct Entry {
     /// Counts changes; what waits for one looks again.
     changed: watch::Sender<u64>,
     /// The messages that are kept.
-    kept: BTreeSet<MessageId>,
+    kept: Kept,
 }
 
 /// The right to change one endpoint, or to create one.
@@ -81,16 +84,24 @@ impl Draft {
 }
 
 impl Webhooks {
-    /// Loads the endpoints of a log. Without a key none can be created, and nothing is sent.
+    /// Loads the endpoints of a log. Where there is a reason instead of a key, none can be created and
+    /// nothing is sent.
     pub fn open(
         log: Arc<dyn EventLog>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
-        key: Option<SigningKey>,
+        key: Result<SigningKey, String>,
     ) -> Result<Self, StoreError> {
-        let loaded = load(log.as_ref())?.into_iter();
+        let mut loaded = load(log.as_ref())?;
+        if let Err(why) = &key {
+            for (endpoint, ..) in loaded.values_mut() {
+                endpoint.silent = Some(off(why));
+            }
+        }
+        metrics::gauge!("holdpoint_webhooks_off").set(if key.is_ok() { 0.0 } else { 1.0 });
         let endpoints = RwLock::new(
             loaded
+                .into_iter()
                 .map(|(id, loaded)| (id, Entry::new(loaded)))
                 .collect(),
         );
@@ -235,7 +246,7 @@ impl Webhooks {
                 entry.version,
                 entry.kept.clone(),
             ),
-            None => (None, 0, BTreeSet::new()),
+            None => (None, 0, Kept::new()),
         };
         let after = apply(before.clone(), version, id, draft.at, &draft)?;
         let batch = batch(id, version, after.as_ref(), &draft, &mut kept)?;
@@ -258,7 +269,7 @@ impl Webhooks {
         after: Option<&Endpoint>,
         version: Version,
         draft: &Draft,
-        kept: BTreeSet<MessageId>,
+        kept: Kept,
     ) {
         let version = version + draft.events.len() as u64;
         let mut endpoints = self.write();
@@ -327,7 +338,7 @@ fn batch(
     version: Version,
     after: Option<&Endpoint>,
     draft: &Draft,
-    kept: &mut BTreeSet<MessageId>,
+    kept: &mut Kept,
 ) -> Result<Batch, StoreError> {
     let mut batch = Batch::default();
     if !draft.events.is_empty() {
@@ -348,7 +359,7 @@ fn batch(
         batch.deletes = [(ENDPOINTS, key.clone()), (PLACES, key)].into();
         batch
             .deletes
-            .extend(kept.iter().map(|message| (DELIVERIES, message.key())));
+            .extend(kept.keys().map(|message| (DELIVERIES, message.key())));
         return Ok(batch);
     };
     let mut put = |index, key, value| batch.puts.push(IndexPut { index, key, value });
@@ -358,15 +369,9 @@ fn batch(
     put(PLACES, key, encode(&endpoint.place)?);
     for delivery in &draft.deliveries {
         put(DELIVERIES, delivery.id.key(), encode(delivery)?);
-        kept.insert(delivery.id);
     }
-    while DELIVERIES_KEPT < kept.len() {
-        // Never one that was just sent, however old its event is.
-        let is_new = |id: &MessageId| draft.deliveries.iter().any(|new| new.id == *id);
-        let oldest = kept.iter().find(|id| !is_new(id)).copied();
-        let Some(oldest) = oldest else { break };
-        kept.remove(&oldest);
-        batch.deletes.push((DELIVERIES, oldest.key()));
-    }
+    let gone = make_room(kept, &draft.deliveries);
+    let gone = gone.iter().map(|message| (DELIVERIES, message.key()));
+    batch.deletes.extend(gone);
     Ok(batch)
 }

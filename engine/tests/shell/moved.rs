@@ -41,7 +41,7 @@ fn dump(log: &dyn EventLog, indexes: impl IntoIterator<Item = u8>) -> Dump {
 fn webhooks(key: &SigningKey) -> Options {
     Options {
         webhooks: WebhookOptions {
-            key: Some(key.clone()),
+            key: Ok(key.clone()),
             public_url: Some("https://holdpoint.example".to_owned()),
             notifier: None,
         },

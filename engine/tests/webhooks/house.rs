@@ -221,7 +221,7 @@ pub(crate) async fn open(
             allow: vec!["127.0.0.0/8".parse().expect("a range")],
         },
         webhooks: WebhookOptions {
-            key: Some(key),
+            key: Ok(key),
             public_url: Some("https://holdpoint.example".to_owned()),
             notifier: None,
         },

@@ -17,7 +17,7 @@ fn read_id(text: &str) -> Result<MessageId, Problem> {
 
 /// List the messages to a webhook endpoint
 ///
-/// The last 100 of them, with their latest attempts.
+/// The last 100 of them and 10 tests, with their latest attempts.
 #[utoipa::path(
     get, path = "/v1/webhook-deliveries", tag = "webhooks", operation_id = "list_webhook_deliveries",
     security(("bearer" = [])),

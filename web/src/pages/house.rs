@@ -148,7 +148,7 @@ impl House {
         let options = Options {
             locals,
             webhooks: WebhookOptions {
-                key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
+                key: Ok(SigningKey::random(&SystemEntropy).expect("random bytes")),
                 ..WebhookOptions::default()
             },
             ..Options::default()

@@ -26,6 +26,9 @@ pub struct WebhookEndpoint {
     pub enabled: bool,
     /// Why not; none while it is enabled.
     pub disabled: Option<WebhookDisabled>,
+    /// Why nothing is sent although it is enabled, in words: the server has no key to sign with; none
+    /// where messages are sent.
+    pub silent: Option<String>,
     /// The last position of the log that it is done with.
     pub position: u64,
     /// The event that it did not take yet.
@@ -76,6 +79,7 @@ impl From<&webhook::Endpoint> for WebhookEndpoint {
                 reason: it.reason.clone(),
                 at: it.at.rfc3339(),
             }),
+            silent: endpoint.silent.clone(),
             position: endpoint.place.through,
             trying: endpoint.place.trying.map(|it| WebhookTrying {
                 position: it.position,

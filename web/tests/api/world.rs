@@ -92,7 +92,7 @@ impl World {
         let options = Options {
             locals,
             webhooks: WebhookOptions {
-                key: Some(SigningKey::random(&SystemEntropy).expect("random bytes")),
+                key: Ok(SigningKey::random(&SystemEntropy).expect("random bytes")),
                 ..WebhookOptions::default()
             },
             ..Options::default()

@@ -8,13 +8,14 @@ use crate::webhook::endpoint::evolve;
 use crate::webhook::id::EndpointId;
 
 const NOW: Timestamp = Timestamp(1_790_812_800_000);
+const URL: &str = "https://example.com/";
 const ID: EndpointId = EndpointId::from_bytes([1; 16]);
 
 fn created(from: Position) -> Endpoint {
     let event = Event::Created {
         owner: "per_ada".to_owned(),
         name: "orders".to_owned(),
-        url: "https://example.com/".to_owned(),
+        url: URL.to_owned(),
         types: BTreeSet::new(),
         tools: BTreeSet::new(),
         fingerprint: Digest([1; 32]),
@@ -27,6 +28,7 @@ fn created(from: Position) -> Endpoint {
 fn attempted(position: Position, seen: Seen) -> Attempted {
     Attempted {
         epoch: 1,
+        url: URL.to_owned(),
         position,
         seen,
         words: "status 500".to_owned(),
@@ -91,6 +93,25 @@ fn gone_disables_at_once_and_keeps_the_place() {
     );
     assert_eq!(endpoint.disabled.map(|it| it.cause), Some(Cause::Gone));
     assert_eq!(endpoint.place.through, 3);
+}
+
+#[test]
+fn what_another_url_said_neither_disables_an_endpoint_that_was_moved_nor_counts() {
+    let mut endpoint = created(4);
+    for _ in 1..10 {
+        let decision = after_attempt(&endpoint, &attempted(7, Seen::Failed));
+        endpoint = apply(endpoint, &decision);
+    }
+    endpoint.url = "https://example.com/new".to_owned();
+    for seen in [Seen::Gone, Seen::Failed, Seen::Busy(None)] {
+        let decision = after_attempt(&endpoint, &attempted(7, seen));
+        assert!(decision.events.is_empty());
+        assert_eq!(decision.outcome, Outcome::Again(NOW), "at once");
+        let attempts = decision.place.trying.map(|trying| trying.attempts);
+        assert_eq!(attempts, Some(9), "the one to the old URL aside");
+    }
+    let taken = after_attempt(&endpoint, &attempted(7, Seen::Taken));
+    assert_eq!(taken.outcome, Outcome::Delivered, "it heard of it");
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub(super) struct EndpointView {
     pub(super) state: &'static str,
     pub(super) badge: &'static str,
     pub(super) disabled: Option<(Shown, When)>,
+    pub(super) silent: Option<Shown>,
     pub(super) trying: Option<(u64, u32, When)>,
     pub(super) position: u64,
     pub(super) old_secret_until: Option<When>,
@@ -69,10 +70,11 @@ impl EndpointView {
         let owner = identity
             .principal(&endpoint.owner)
             .map_or_else(|| endpoint.owner.clone(), |owner| owner.name);
-        let (state, badge) = match (&endpoint.disabled, endpoint.place.trying) {
-            (Some(_), _) => ("Disabled", "bad"),
-            (None, Some(_)) => ("Failing", "wait"),
-            (None, None) => ("Enabled", "good"),
+        let (state, badge) = match (&endpoint.disabled, &endpoint.silent, endpoint.place.trying) {
+            (Some(_), _, _) => ("Disabled", "bad"),
+            (None, Some(_), _) => ("Silent", "bad"),
+            (None, None, Some(_)) => ("Failing", "wait"),
+            (None, None, None) => ("Enabled", "good"),
         };
         let older = endpoint.generations.iter().rev().nth(1);
         let until = older.and_then(|it| it.until).filter(|until| now < *until);
@@ -90,6 +92,7 @@ impl EndpointView {
                 .disabled
                 .as_ref()
                 .map(|it| (Shown::line(&it.reason), When::new(it.at, now))),
+            silent: endpoint.silent.as_deref().map(Shown::line),
             trying: endpoint
                 .place
                 .trying
