@@ -33,6 +33,11 @@ struct Words {
     report: Option<String>,
 }
 
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    Failure::because("", error).words.details.join(": ")
+}
+
 impl Failure {
     /// A failure with this exit code.
     pub(crate) fn new(code: ExitCode, message: impl Into<String>) -> Self {
@@ -75,6 +80,18 @@ impl Failure {
     /// What was wrong, without causes and help.
     pub(crate) fn message(&self) -> &str {
         &self.words.message
+    }
+
+    /// What was wrong and why, in one line.
+    pub(crate) fn in_a_line(&self) -> String {
+        let words = &self.words;
+        let all = std::iter::once(&words.message).chain(&words.details);
+        all.map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
+    /// What to do next, where that was said.
+    pub(crate) fn next(&self) -> Option<&str> {
+        self.words.help.as_deref()
     }
 
     /// Whether the server said no, and would say so again: the request is not worth repeating.

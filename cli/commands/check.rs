@@ -8,6 +8,7 @@ use crate::config::{self, PlaceArgs, ServingArgs, Settings};
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
+use crate::logging;
 use crate::output::{Output, counted};
 
 /// The arguments of `check`.
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
         config::leaf(matches),
     );
     settings.check_listen()?;
+    logging::filter(&settings.log.value)?;
     let warnings = &tools.warnings;
     let registry = &tools.registry;
     if output.json {

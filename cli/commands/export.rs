@@ -99,8 +99,13 @@ fn write_file(log: &dyn EventLog, args: &ExportArgs, output: Output) -> Outcome<
 
 /// For the owner alone: it holds everybody's actions.
 fn create(path: &Path) -> io::Result<File> {
+    // What an export left that was stopped may have other permissions.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)

@@ -139,6 +139,8 @@ async fn serve(
         },
         ..settings.engine()
     };
+    // Before the engine, which says by some of them how it starts.
+    let recorder = metrics()?;
     let engine = open_engine(&log, registry, options).await?;
     let web = WebConfig {
         public_url: settings.public_url.value.clone(),
@@ -146,7 +148,7 @@ async fn serve(
         requests_per_second: settings.requests_per_second.value,
         connections_max: raise_handles().saturating_sub(HANDLES_OF_OUR_OWN),
     };
-    let state = AppState::new(engine.clone(), web, Some(metrics()?));
+    let state = AppState::new(engine.clone(), web, Some(recorder));
 
     // Before anybody is told that it serves: a stop that follows at once is a stop as well.
     let signals = Signals::new();
@@ -190,15 +192,12 @@ fn raise_handles() -> usize {
 }
 
 /// The key of webhooks. Without it everything else works, and nobody is told.
-fn signing_key(data: &Path) -> Option<SigningKey> {
-    match SigningKey::open(data, &SystemEntropy) {
-        Ok(key) => Some(key),
-        Err(error) => {
-            let cause: &dyn std::error::Error = &error;
-            error!(error = cause, "no webhooks are sent: {error}");
-            None
-        }
-    }
+fn signing_key(data: &Path) -> Result<SigningKey, String> {
+    SigningKey::open(data, &SystemEntropy).map_err(|error| {
+        let cause: &dyn std::error::Error = &error;
+        error!(error = cause, "no webhooks are sent: {error}");
+        error.brief()
+    })
 }
 
 /// What to do with a new installation.

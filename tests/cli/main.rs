@@ -15,6 +15,7 @@ mod story;
 mod support;
 mod time;
 mod tls;
+mod trouble;
 mod usage;
 mod webhooks;
 mod work;

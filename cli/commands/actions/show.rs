@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use holdpoint::client::Client;
 use serde_json::Value;
 
 use crate::client::{self, ServerArgs};
+use crate::commands::pause;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
@@ -53,9 +55,7 @@ pub(super) async fn run(args: ShowArgs, output: Output) -> Outcome {
         output.value(&action)?;
     } else {
         output.line(describe(&action).trim_end())?;
-        if let Some(next) = next_step(&action) {
-            output.note(&next);
-        }
+        note_next(&client, &action, output).await;
     }
     Ok(ExitCode::Ok)
 }
@@ -211,8 +211,27 @@ fn array(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// Says what a person can do about an action, and whether a pause keeps it where it is.
+pub(super) async fn note_next(client: &Client, action: &Value, output: Output) {
+    if let Some(next) = next_step(action) {
+        output.note(&next);
+    }
+    if !matches!(field(action, "/status").as_str(), "approved" | "accepted") {
+        return;
+    }
+    // The action was told already; that there is no word on this is no failure.
+    if let Ok(answer) = client.get("/v1/pause").await
+        && answer.body["paused"] == true
+    {
+        let words = pause::words(&answer.body);
+        output.note(&escape::text(&format!(
+            "the server is {words}; nothing is sent until somebody resumes it"
+        )));
+    }
+}
+
 /// What a person can do about an action in this status.
-pub(super) fn next_step(action: &Value) -> Option<String> {
+fn next_step(action: &Value) -> Option<String> {
     let id = escape::text(&field(action, "/id"));
     let pulled = action.pointer("/request/method").and_then(Value::as_str) == Some("WORK");
     Some(match action.get("status").and_then(Value::as_str)? {

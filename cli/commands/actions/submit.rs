@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use clap::Args;
+use holdpoint::client::Client;
 use holdpoint_engine::time::Timestamp;
 use holdpoint_engine::tool::parse_duration;
 use serde::de::IgnoredAny;
@@ -75,22 +76,20 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
     }
     let action = answer.body;
     let (Some(wait), Some(id)) = (args.wait, action.get("id").and_then(Value::as_str)) else {
-        return submitted(&action, output);
+        return submitted(&client, &action, output).await;
     };
     let action = super::wait::until_final(&client, &super::path(id)?, wait, false).await?;
-    super::wait::report(&action, false, output)
+    super::wait::report(&client, &action, false, output).await
 }
 
 /// Prints what became of a submission that is not waited for.
-fn submitted(action: &Value, output: Output) -> Outcome {
+async fn submitted(client: &Client, action: &Value, output: Output) -> Outcome {
     let status = field(action, "/status");
     if output.json {
         output.value(action)?;
     } else if action.get("id").is_some_and(Value::is_string) {
         output.line(&escape::text(&format!("{} {status}", field(action, "/id"))))?;
-        if let Some(next) = super::show::next_step(action) {
-            output.note(&next);
-        }
+        super::show::note_next(client, action, output).await;
     } else {
         // An idempotent tool was called at once: its answer is the data.
         output.line(&escape::text(&status))?;

@@ -39,19 +39,22 @@ pub(super) async fn run(args: WaitArgs, output: Output) -> Outcome {
     let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let action = until_final(&client, &path, args.at_most, args.decided).await?;
-    report(&action, args.decided, output)
+    report(&client, &action, args.decided, output).await
 }
 
 /// Prints how an action stands, and makes the exit code of it.
-pub(super) fn report(action: &Value, decided: bool, output: Output) -> Outcome {
+pub(super) async fn report(
+    client: &Client,
+    action: &Value,
+    decided: bool,
+    output: Output,
+) -> Outcome {
     let status = field(action, "/status");
     if output.json {
         output.value(action)?;
     } else {
         output.line(&escape::text(&format!("{} {status}", field(action, "/id"))))?;
-        if let Some(next) = super::show::next_step(action) {
-            output.note(&next);
-        }
+        super::show::note_next(client, action, output).await;
     }
     Ok(match status.as_str() {
         // Approved is not done: only who waits for the decision has what was asked for.

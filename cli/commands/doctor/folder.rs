@@ -9,7 +9,7 @@ use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
-use super::{Explained, Findings, people, webhooks};
+use super::{Explained, Findings, State, people, webhooks};
 use crate::data;
 use crate::output::Output;
 
@@ -56,17 +56,18 @@ pub(super) async fn look(
                 "log",
                 format!("held by {holder}, so it was opened and found whole"),
             );
+            reserve(folder, findings);
             return Looked::Held;
         }
         Err(error) => {
-            findings.bad(
-                "log",
-                error.to_string(),
-                "keep a copy of the folder as it is before you try anything",
-            );
+            // Where nothing else is said, the error itself says what to do.
+            let failure = data::refused(&error);
+            let help = failure.next();
+            findings.add("log", State::Bad, failure.in_a_line(), help);
             return Looked::Within;
         }
     };
+    reserve(folder, findings);
     records(log.as_ref(), findings);
     origin(log.as_ref(), findings);
     switch(log.as_ref(), findings);
@@ -74,12 +75,12 @@ pub(super) async fn look(
         Ok(identity) => people::in_folder(&identity.people(), tools, findings),
         Err(failure) => findings.bad(
             "people",
-            failure.message(),
+            failure.in_a_line(),
             "`holdpoint verify` shows the extent of it",
         ),
     }
     actions(log.as_ref(), findings);
-    webhooks::in_folder(&log, findings);
+    webhooks::in_folder(folder, &log, findings);
     log.close().await;
     output.note("the log was opened to look at it, and closed again");
     Looked::Within
@@ -103,6 +104,22 @@ fn permissions(folder: &Path, findings: &mut Findings) {
         }
     }
     findings.good("data folder", folder.display().to_string());
+}
+
+/// Whether the next start has room on a full disk.
+fn reserve(folder: &Path, findings: &mut Findings) {
+    if !SledLog::has_reserve(folder) {
+        let options = SledOptions::default();
+        let needed = options.free_bytes_min + 2 * options.reserve_bytes;
+        findings.warn(
+            "reserve",
+            "no room is set aside to start on a full disk",
+            &format!(
+                "have {} MiB free on that disk: then it is set aside at the next write or start",
+                needed / (1024 * 1024)
+            ),
+        );
+    }
 }
 
 fn space(folder: &Path, findings: &mut Findings) {

@@ -138,7 +138,7 @@ pub(crate) async fn run(args: DoctorArgs, matches: &ArgMatches, output: Output) 
         Err(failure) => {
             findings.bad(
                 "tools file",
-                failure.message(),
+                failure.in_a_line(),
                 "`holdpoint check` shows what and where",
             );
             (None, config::FileSettings::default())

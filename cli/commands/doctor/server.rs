@@ -24,7 +24,7 @@ pub(super) async fn look(
         Err(failure) => {
             findings.bad(
                 "server",
-                failure.message(),
+                failure.in_a_line(),
                 "correct --server and --token-file",
             );
             return;
@@ -48,7 +48,7 @@ pub(super) async fn look(
         Err(error) => findings.bad(
             "server",
             format!("{} takes no actions: {error}", client.server()),
-            "look at its log; after a failed write it waits for a restart",
+            "what it says is what to do; after a failed write it waits for a restart, and its log says why",
         ),
     }
     if !client.has_token() {
@@ -57,7 +57,8 @@ pub(super) async fn look(
             "not looked at: there is no token",
             "holdpoint login EMAIL as an operator or auditor, then run it again",
         );
-        webhooks::not_looked_at("there is no token", findings);
+        let help = "holdpoint login EMAIL as an operator or auditor, then run it again";
+        webhooks::not_looked_at("there is no token", help, findings);
         if folder != Looked::Within {
             people::not_looked_at("there is no token", findings);
         }
@@ -85,7 +86,8 @@ pub(super) async fn look(
                 format!("not looked at: {error}"),
                 "use the token of an operator, an auditor or an administrator",
             );
-            webhooks::not_looked_at("this token does not see all endpoints", findings);
+            let why = "this token does not see all endpoints";
+            webhooks::not_looked_at(why, webhooks::WHOSE_TOKEN, findings);
         }
         Ok(answer) => {
             let found = answer.body.get("data").and_then(Value::as_array);

@@ -1,17 +1,18 @@
 //! Webhook endpoints that somebody should look at: from the folder or from the server, in the same words.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use holdpoint::client::Client;
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
-use holdpoint_engine::webhook::Webhooks;
+use holdpoint_engine::webhook::{SigningKey, Webhooks};
 use holdpoint_storage::{EventLog, ReadError};
 use holdpoint_web::wire;
 use serde_json::Value;
 
 use super::Findings;
 use crate::commands::admin;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, chain};
 use crate::output::{counted, field};
 
 const WHAT: &str = "webhooks";
@@ -19,36 +20,53 @@ const WHAT: &str = "webhooks";
 /// How many records are read from a log at once.
 const RECORDS_AT_ONCE: usize = 1000;
 
+/// Whose token sees all endpoints.
+pub(super) const WHOSE_TOKEN: &str = "use the token of an operator, an auditor or an administrator";
+
 /// How many endpoints are told of one by one.
 const TOLD_MAX: usize = 20;
 
 /// Looks at the endpoints in a folder that no server holds.
-pub(super) fn in_folder(log: &Arc<dyn EventLog>, findings: &mut Findings) {
-    // Without the key nothing could be changed or sent, and nothing is to be.
+pub(super) fn in_folder(folder: &Path, log: &Arc<dyn EventLog>, findings: &mut Findings) {
+    let key = match SigningKey::look(folder) {
+        Ok(key) => key.ok_or_else(|| "there is no webhook.key in the data folder; restore it from a backup before the next start, \
+             which makes a new one: then every endpoint needs a new secret"
+                .to_owned()),
+        Err(error) => {
+            findings.bad(
+                WHAT,
+                format!("none are sent: {}", chain(&error)),
+                "then start the server again: it has the key only from its start",
+            );
+            Err(error.brief())
+        }
+    };
     let opened = Webhooks::open(
         Arc::clone(log),
         Arc::new(SystemClock),
         Arc::new(SystemEntropy),
-        None,
+        key,
     );
     let hooks = match opened {
         Ok(hooks) => hooks,
-        Err(error) => return findings.bad(WHAT, error.to_string(), "look at the disk"),
+        Err(error) => return findings.bad(WHAT, chain(&error), "look at the disk"),
     };
     match recorded(log.as_ref()) {
         Ok(count) if count == hooks.list().len() => {}
         Ok(_) => {
             let why = "the folder has no index of its endpoints (it was imported); the next start \
                        of `holdpoint serve` builds it";
-            return not_looked_at(why, findings);
+            let help = "start it once with `holdpoint serve --confirm-restore`, when the log that \
+                        it comes from is not used any more";
+            return not_looked_at(why, help, findings);
         }
-        Err(error) => return findings.bad(WHAT, error.to_string(), "look at the disk"),
+        Err(error) => return findings.bad(WHAT, chain(&error), "look at the disk"),
     }
     let mut all = Vec::new();
     for endpoint in hooks.list() {
         let kept = match hooks.deliveries(endpoint.id) {
             Ok(kept) => kept,
-            Err(error) => return findings.bad(WHAT, error.to_string(), "look at the disk"),
+            Err(error) => return findings.bad(WHAT, chain(&error), "look at the disk"),
         };
         let seen = admin::wire(&wire::WebhookEndpoint::from(&endpoint)).and_then(|endpoint| {
             let kept = kept.iter().map(wire::WebhookDelivery::from);
@@ -57,7 +75,7 @@ pub(super) fn in_folder(log: &Arc<dyn EventLog>, findings: &mut Findings) {
         });
         match seen {
             Ok(seen) => all.push(seen),
-            Err(failure) => return findings.bad(WHAT, failure.message(), "look at the disk"),
+            Err(failure) => return findings.bad(WHAT, failure.in_a_line(), "look at the disk"),
         }
     }
     tell(&all, findings);
@@ -83,19 +101,18 @@ fn recorded(log: &dyn EventLog) -> Result<usize, ReadError> {
 }
 
 /// Says that nobody knows how the endpoints are, and why.
-pub(super) fn not_looked_at(why: &str, findings: &mut Findings) {
-    findings.warn(
-        WHAT,
-        format!("not looked at: {why}"),
-        "use the token of an operator, an auditor or an administrator",
-    );
+pub(super) fn not_looked_at(why: &str, help: &str, findings: &mut Findings) {
+    findings.warn(WHAT, format!("not looked at: {why}"), help);
 }
 
 /// Asks the server for the endpoints, with a token that may see all of them.
 pub(super) async fn at_server(client: &Client, findings: &mut Findings) {
     match ask(client).await {
         Ok(all) => tell(&all, findings),
-        Err(failure) => not_looked_at(failure.message(), findings),
+        Err(failure) => {
+            let help = failure.next().unwrap_or(WHOSE_TOKEN);
+            not_looked_at(&failure.in_a_line(), help, findings);
+        }
     }
 }
 
@@ -160,6 +177,12 @@ fn trouble((endpoint, kept): &Seen) -> Option<(String, String)> {
         );
         let cause = field(endpoint, "/disabled/cause");
         return Some((words, to_enable(&cause, &id)));
+    }
+    if let Some(why) = endpoint["silent"].as_str() {
+        let words = format!("{who} is enabled, and hears nothing: {why}{lost}");
+        let help =
+            "what it says is what to do; events wait in the log, so that none is missing then";
+        return Some((words, help.to_owned()));
     }
     if !endpoint["trying"].is_null() {
         let words = format!(
@@ -257,6 +280,17 @@ mod tests {
             );
             assert!(told.contains(help), "{told}");
         }
+    }
+
+    #[test]
+    fn i27_one_that_is_enabled_and_hears_nothing_says_why() {
+        let mut one = endpoint();
+        one["silent"] = json!("no webhooks are sent: there is no key");
+        let told = told(&(one, Vec::new()));
+        assert!(
+            told.contains("enabled, and hears nothing: no webhooks"),
+            "{told}"
+        );
     }
 
     #[test]

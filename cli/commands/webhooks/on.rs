@@ -44,7 +44,7 @@ fn hooks(admin: &Admin) -> Outcome<Option<Webhooks>> {
         Arc::clone(log),
         Arc::new(SystemClock),
         Arc::new(SystemEntropy),
-        Some(key),
+        Ok(key),
     );
     opened
         .map(Some)

@@ -27,6 +27,9 @@ fn state(endpoint: &Value) -> String {
             "disabled ({}): {reason}",
             field(endpoint, "/disabled/cause")
         ),
+        None if endpoint["silent"].is_string() => {
+            format!("enabled, but {}", field(endpoint, "/silent"))
+        }
         None if endpoint["trying"].is_null() => "enabled".to_owned(),
         None => format!(
             "enabled, {} attempts at position {}, the next at {}",
