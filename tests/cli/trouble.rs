@@ -58,7 +58,7 @@ fn i27_a_webhook_key_that_cannot_be_used_is_told_wherever_somebody_looks() {
     let found = run(&["doctor"]).out;
     assert!(found.contains(why), "{found}");
     let figures = get(&server, "/metrics");
-    assert!(figures.contains("holdpoint_webhooks_off 1"), "{figures}");
+    assert!(figures.contains("holdpoint_deliveries_off 1"), "{figures}");
     drop(server);
 
     set_mode(&place, "holdpoint-data/webhook.key", 0o600);
@@ -68,7 +68,7 @@ fn i27_a_webhook_key_that_cannot_be_used_is_told_wherever_somebody_looks() {
         .run(&[&["webhooks", "show", &id][..], &at].concat())
         .ok();
     assert!(!shown.contains("no webhooks are sent"), "{shown}");
-    assert!(get(&server, "/metrics").contains("holdpoint_webhooks_off 0"));
+    assert!(get(&server, "/metrics").contains("holdpoint_deliveries_off 0"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
 use super::{Explained, Findings, State, people, webhooks};
 use crate::data;
+use crate::failure::chain;
 use crate::output::Output;
 
 /// Below this it is time to make room; the log itself stops at a fraction of it.
@@ -150,7 +151,7 @@ fn records(log: &dyn EventLog, findings: &mut Findings) {
     let stats = match log.stats() {
         Ok(stats) => stats,
         Err(error) => {
-            findings.bad("log", error.to_string(), "look at the disk");
+            findings.bad("log", chain(&error), "look at the disk");
             return;
         }
     };
@@ -187,7 +188,7 @@ fn origin(log: &dyn EventLog, findings: &mut Findings) {
         incarnation::number(log).and_then(|number| Ok((number, incarnation::underway(log)?)));
     let (number, underway) = match told {
         Ok(told) => told,
-        Err(error) => return findings.bad("incarnation", error.to_string(), "look at the disk"),
+        Err(error) => return findings.bad("incarnation", chain(&error), "look at the disk"),
     };
     let waiting = underway.map_or_else(String::new, |underway| {
         format!(
@@ -212,7 +213,7 @@ fn origin(log: &dyn EventLog, findings: &mut Findings) {
 /// Whether a server that is started on the folder would send anything.
 fn switch(log: &dyn EventLog, findings: &mut Findings) {
     match paused_in(log) {
-        Err(error) => findings.bad("pause", error.to_string(), "look at the disk"),
+        Err(error) => findings.bad("pause", chain(&error), "look at the disk"),
         Ok(None) => {}
         Ok(Some(paused)) => findings.warn(
             "pause",
@@ -228,7 +229,7 @@ fn switch(log: &dyn EventLog, findings: &mut Findings) {
 /// What would need a person if a server ran on the folder now.
 fn actions(log: &dyn EventLog, findings: &mut Findings) {
     match attention_in(log, SystemClock.now()) {
-        Err(error) => findings.bad("actions", error.to_string(), "look at the disk"),
+        Err(error) => findings.bad("actions", chain(&error), "look at the disk"),
         Ok(None) => findings.warn(
             "actions",
             "not looked at: the folder has no indexes of this version (it was imported, or is of another \

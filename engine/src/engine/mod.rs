@@ -65,8 +65,9 @@ pub use schedules::{NewSchedule, Upcoming};
 pub use types::{
     ActError, Answered, Ballot, Counts, HistoryEntry, HttpTools, ListError, ListOrder, ListQuery,
     OpenError, Options, Page, Paused, RequestKey, RunOptions, Submission, SubmitError, Submitted,
-    Versioned, WebhookOptions,
+    Versioned,
 };
+pub use webhooks::WebhookOptions;
 pub use work::{Assignment, ClaimWish, WorkError, WorkId, WorkIdFormatError, WorkOutcome};
 
 /// Submissions that may be worked on at once; each may be reading a state. Beyond it they are

@@ -7,15 +7,15 @@ use std::time::Duration;
 use holdpoint_storage::{Origin, Position, Version};
 use serde_json::Value;
 
+use super::webhooks::WebhookOptions;
 use crate::action::{Action, ActionId, Event, Refusal, SafetyClass, Status};
 use crate::approval::Vote;
 use crate::canon::Digest;
 use crate::incarnation::Underway;
 use crate::run::code::Workflows;
 use crate::run::heal::Helper;
-use crate::target::{Locals, NetworkOptions, Notifier, Target};
+use crate::target::{Locals, NetworkOptions, Target};
 use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
-use crate::webhook::SigningKey;
 
 /// What an engine is made of, apart from its log and its tools.
 ///
@@ -66,27 +66,6 @@ pub enum HttpTools {
     Guarded,
     /// They may also call local addresses that they name: on the machine of whoever runs them.
     Open,
-}
-
-/// How endpoints are told of events. The default has no key: nobody is told.
-pub struct WebhookOptions {
-    /// What secrets are made from; else why there is no key, and what to do about it.
-    pub key: Result<SigningKey, String>,
-    /// Where people and programs reach the server, without a slash at its end; links in messages
-    /// begin with it.
-    pub public_url: Option<String>,
-    /// What takes the place of the network; none for the real one.
-    pub notifier: Option<Arc<dyn Notifier>>,
-}
-
-impl Default for WebhookOptions {
-    fn default() -> Self {
-        Self {
-            key: Err("this process was given no key for them".to_owned()),
-            public_url: None,
-            notifier: None,
-        }
-    }
 }
 
 impl Default for Options {

@@ -4,6 +4,7 @@
 //! manages the own ones; agents manage none, since an endpoint is a way out. Owners, auditors and
 //! operators may look.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_storage::Position;
@@ -11,13 +12,35 @@ use holdpoint_storage::Position;
 use super::Engine;
 use crate::action::PrincipalKind;
 use crate::identity::{Principal, Role, Secret};
+use crate::target::Notifier;
 use crate::webhook::{
-    Cause, Delivery, Endpoint, EndpointChange, EndpointId, MessageId, NewEndpoint, WebhookError,
-    Webhooks,
+    Cause, Delivery, Endpoint, EndpointChange, EndpointId, MessageId, NewEndpoint, SigningKey,
+    WebhookError, Webhooks,
 };
 
 /// What a principal needs to manage the own endpoints.
 const SCOPE: &str = "webhooks:write";
+
+/// How endpoints are told of events. The default has no key: nobody is told.
+pub struct WebhookOptions {
+    /// What secrets are made from; else why there is no key, and what to do about it.
+    pub key: Result<SigningKey, String>,
+    /// Where people and programs reach the server, without a slash at its end; links in messages
+    /// begin with it.
+    pub public_url: Option<String>,
+    /// What takes the place of the network; none for the real one.
+    pub notifier: Option<Arc<dyn Notifier>>,
+}
+
+impl Default for WebhookOptions {
+    fn default() -> Self {
+        Self {
+            key: Err("this process was given no key for them".to_owned()),
+            public_url: None,
+            notifier: None,
+        }
+    }
+}
 
 impl Engine {
     /// The endpoints that the principal may see, by the time of creation.

@@ -98,7 +98,7 @@ impl Webhooks {
                 endpoint.silent = Some(off(why));
             }
         }
-        metrics::gauge!("holdpoint_webhooks_off").set(if key.is_ok() { 0.0 } else { 1.0 });
+        metrics::gauge!("holdpoint_deliveries_off").set(if key.is_ok() { 0.0 } else { 1.0 });
         let endpoints = RwLock::new(
             loaded
                 .into_iter()
