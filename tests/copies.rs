@@ -133,14 +133,13 @@ fn without_claims(whole: &str) -> String {
     let lines: Vec<&str> = whole.lines().collect();
     let (last, lines) = lines.split_last().expect("lines");
     let kept = lines.iter().filter(|line| !line.starts_with("{\"claim\""));
-    let mut text: String = kept.map(|line| format!("{line}\n")).collect();
+    let text: String = kept.flat_map(|line| [*line, "\n"]).collect();
     let mut end: Value = serde_json::from_str(last).expect("JSON");
     end["claims"] = json!(0);
     end["sha256"] = json!(Hash(Digest::of(text.as_bytes()).0).to_string());
     let member = |name: &str| format!("\"{name}\":{}", end[name]);
     let members = ["end", "last_hash", "claims", "sha256"].map(member);
-    text.push_str(&format!("{{{}}}\n", members.join(",")));
-    text
+    format!("{text}{{{}}}\n", members.join(","))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
