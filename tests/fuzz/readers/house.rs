@@ -73,7 +73,7 @@ pub(crate) fn house() -> Arc<House> {
 async fn open(post: Arc<Post>) -> Engine {
     let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
     let webhooks = WebhookOptions {
-        key: Some(SigningKey::random(&SystemEntropy).expect("a key")),
+        key: Ok(SigningKey::random(&SystemEntropy).expect("a key")),
         public_url: None,
         notifier: Some(post),
     };
