@@ -143,7 +143,7 @@ fn i16_a_secret_that_reads_as_a_number_is_found_as_the_number_that_a_service_mak
         ("sum", json!(470.5)),
     ]);
     assert_eq!(
-        pins.text(r#"[47110815,-0.5,4.705e2]"#),
+        pins.text(r"[47110815,-0.5,4.705e2]"),
         r#"["{{pin}}","{{zero}}","{{sum}}"]"#
     );
 }

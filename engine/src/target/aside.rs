@@ -32,7 +32,7 @@ pub(crate) fn secret_holes(labels: &BTreeMap<String, String>, args: &Value) -> V
 pub(crate) fn undecided(tool: &Tool, action: &Action) -> Option<String> {
     let Proposal { args, labels, .. } = &action.proposal;
     let wrong = tool.check_secrets(&secret_holes(labels, &args.value()));
-    wrong.first().map(|error| error.to_string())
+    wrong.first().map(ToString::to_string)
 }
 
 /// An answer as it came.

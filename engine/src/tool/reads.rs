@@ -141,7 +141,9 @@ fn in_json<'a>(json: &'a JsonTemplate, all: &mut Vec<&'a Template>) {
         JsonTemplate::Text(template) => all.push(template),
         JsonTemplate::Array(items) => items.iter().for_each(|item| in_json(item, all)),
         JsonTemplate::Object(members) => {
-            members.iter().for_each(|(_, member)| in_json(member, all));
+            for (_, member) in members {
+                in_json(member, all);
+            }
         }
     }
 }

@@ -194,9 +194,10 @@ fn runs_are_listed_shown_and_called_off_in_their_folder() {
 
     let shown = receipt(&place.run(&["runs", "show", &staged, "--json"]).code(0));
     assert_eq!(shown["steps"][0]["outcome"], "waiting");
-    place
+    let signal = place
         .run(&["runs", "signal", &staged, "go", "--payload", "{\"a\":1}"])
-        .code(0);
+        .code(2);
+    assert!(signal.err.contains("workflows in code"), "{}", signal.err);
     place
         .run(&["runs", "signal", &staged, "go", "--payload", "{"])
         .code(2);

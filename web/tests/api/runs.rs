@@ -94,7 +94,11 @@ async fn a_rejected_run_says_why_and_is_over() {
     let signal = world
         .post("service", &format!("{at}/events"), &json!({"name": "x"}))
         .await;
-    assert_eq!(signal.problem(), (409, "run_over".to_owned()));
+    assert_eq!(
+        signal.problem(),
+        (422, "invalid_request".to_owned()),
+        "only code takes events"
+    );
     let cancel = world
         .post("service", &format!("{at}/cancel"), &json!({}))
         .await;

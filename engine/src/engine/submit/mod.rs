@@ -19,7 +19,7 @@ use super::{Answered, Engine, Submission, SubmitError, Submitted, Versioned, may
 use crate::action::{ActionId, AttemptOutcome, Command, Refused, SafetyClass, Status};
 use crate::identity::Principal;
 use crate::store::{CommitError, Request};
-use crate::tool::{ArgError, RenderError};
+use crate::tool::{ArgError, RenderError, Tool};
 use claims::{Keys, Used};
 pub(crate) use draft::AsStep;
 use draft::Draft;
@@ -72,13 +72,7 @@ impl Engine {
         bounds::check_labels(tool, &submission)?;
         bounds::check_schedule(tool, &submission)?;
         tool.check_args(&submission.args).map_err(wrong_args)?;
-        let secret = step
-            .as_ref()
-            .map(|step| step.secret_holes(&submission.args));
-        let wrong = tool.check_secrets(&secret.unwrap_or_default());
-        if !wrong.is_empty() {
-            return Err(wrong_args(wrong));
-        }
+        check_secrets(tool, &submission, step.as_ref())?;
         let Ok(_slot) = self.inner.submissions.try_acquire() else {
             return Err(SubmitError::Overloaded);
         };
@@ -299,6 +293,21 @@ fn taken(view: Versioned, replayed: bool) -> Submitted {
     Submitted::Action {
         action: Box::new(view),
         replayed,
+    }
+}
+
+/// Refuses a step whose tool decides by a secret of its run.
+fn check_secrets(
+    tool: &Tool,
+    submission: &Submission,
+    step: Option<&AsStep>,
+) -> Result<(), SubmitError> {
+    let holes = step.map_or_else(Vec::new, |step| step.secret_holes(&submission.args));
+    let wrong = tool.check_secrets(&holes);
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong_args(wrong))
     }
 }
 
