@@ -13,9 +13,9 @@ pub enum Ineligible {
     /// The requester, or the owner of the requesting credential (invariant I8).
     #[error("whoever asked for the action, or owns the credential that asked, may not vote on it")]
     SelfApproval,
-    /// Whoever made the run go on that it is a step of (invariant I8).
+    /// Whoever made a run go on that it stands for a step of (invariant I8).
     #[error(
-        "whoever resumed the run that this is a step of, or started it by hand, may not vote on it"
+        "whoever started or resumed a run that this stands for a step of, or sent it an event, may not vote on it"
     )]
     Instigated,
     /// No role of approver, or in none of the groups that are asked for.

@@ -134,7 +134,7 @@ fn why(
             action.proposal.caller.name
         ),
         Err(Ineligible::Instigated) => {
-            "You may not vote: you resumed the run that this is a step of, or started it by hand. Somebody else must decide.".into()
+            "You may not vote: you started or resumed a run that this stands for a step of, or sent it an event. Somebody else must decide.".into()
         }
         Err(Ineligible::NotAnApprover) if !voter.is_approver => {
             "You may not vote: you do not have the role of approver. An administrator can give it to you.".into()
