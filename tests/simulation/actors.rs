@@ -26,6 +26,8 @@ pub(crate) enum Deed {
     Settle,
     Work,
     ChangeRoles,
+    LeaveOrReturn,
+    RevokeKey,
     Pause,
     Resume,
     Mend,
@@ -36,6 +38,12 @@ impl Deed {
     pub(crate) fn drawn(world: &World) -> Self {
         if world.strikes(Fault::RolesChange) {
             return Self::ChangeRoles;
+        }
+        if world.strikes(Fault::PersonLeaves) {
+            return Self::LeaveOrReturn;
+        }
+        if world.strikes(Fault::KeyRevoked) {
+            return Self::RevokeKey;
         }
         if world.strikes(Fault::Pause) {
             return Self::Pause;
@@ -74,6 +82,8 @@ impl Deed {
             Self::Settle => world.settle().await,
             Self::Work => world.work().await,
             Self::ChangeRoles => world.change_roles().await,
+            Self::LeaveOrReturn => world.leave_or_return().await,
+            Self::RevokeKey => world.revoke_key().await,
             Self::Pause => world.pause().await,
             Self::Resume => world.resume().await,
             Self::Mend => world.mend_ears().await,

@@ -17,6 +17,7 @@ use crate::clock::SimClock;
 use crate::dice::Dice;
 use crate::tools::{LIFETIME_MS, SETTLE_MS, kept_ms};
 use crate::weather::{Fault, Weather};
+use crate::world::Broken;
 
 /// Told of each request, and of its key, before any byte of it counts as sent.
 pub(crate) type OnSend = Box<dyn Fn(&Books, &Outgoing, &str) + Send + Sync>;
@@ -30,8 +31,8 @@ pub(crate) struct Bank {
     on_send: OnSend,
     /// Until then the source of truth answers nobody, in true time.
     out_until: AtomicU64,
-    /// A source of truth that says "not found" of what is there: what the checks must find.
-    lies: bool,
+    /// What of it is broken on purpose: what the checks must find.
+    broken: Broken,
 }
 
 /// What the sender is to see.
@@ -46,7 +47,7 @@ impl Bank {
         dice: Dice,
         weather: Arc<Weather>,
         clock: Arc<SimClock>,
-        lies: bool,
+        broken: Broken,
         on_send: OnSend,
     ) -> Self {
         Self {
@@ -56,7 +57,7 @@ impl Bank {
             clock,
             on_send,
             out_until: AtomicU64::new(0),
-            lies,
+            broken,
         }
     }
 
@@ -171,7 +172,8 @@ impl Bank {
             } else {
                 self.dice.between(0, 300)
             };
-        let twice = letter.kept_ms.is_some() && self.strikes(Fault::RequestTwice);
+        let twice = letter.kept_ms.is_some() && self.strikes(Fault::RequestTwice)
+            || self.broken == Broken::Twice;
         let copy_due = now + self.dice.between(0, LIFETIME_MS - 1_000);
         let instead = |status, body: &[u8]| Seen::Instead(Ok(answer(status, body)));
         let seen = if is_late || self.strikes(Fault::DoneAnswerLost) {
@@ -245,7 +247,9 @@ impl Bank {
         let now = self.clock.true_ms();
         let books = self.books();
         let effects = books.effects.get(key).map_or(&[][..], Vec::as_slice);
-        let shown = effects.iter().filter(|at| **at + lag <= now && !self.lies);
+        let shown = effects
+            .iter()
+            .filter(|at| **at + lag <= now && self.broken != Broken::Source);
         let found: Vec<_> = shown.map(|at| json!({ "at": at })).collect();
         // As many do, it also shows what others paid lately.
         let recent = books.recent.iter();

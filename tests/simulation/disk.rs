@@ -1,8 +1,9 @@
 //! A simulated disk: the log in memory, with a sync that takes time and can go wrong.
 //!
 //! What has been appended waits in a group. A group becomes durable, and visible, all at once when
-//! its sync ends. If the process dies before, the group on its way is lost, kept or torn; a torn one
-//! vanishes whole, as the real store makes sure. What still waited for its group is lost.
+//! its sync ends. If the process dies before, the group on its way is lost or kept, or only the first
+//! of all that was written or waited, as if they had been a group: the real store writes a group whole or
+//! not at all, and which batches make one is a matter of a moment. What still waited is lost, else.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use holdpoint_storage::{AppendError, Appended, Batch, EventLog, MemoryLog, forward_reads};
+use holdpoint_storage::{
+    AppendError, Appended, Batch, EventLog, MemoryLog, Position, forward_reads,
+};
 use tokio::sync::oneshot;
 
 use crate::clock::SimClock;
@@ -50,10 +53,18 @@ struct State {
     group: Vec<Batch>,
     is_writing: bool,
     stopped: Option<String>,
-    /// When a write failed, in true milliseconds.
-    failed_at: Option<u64>,
+    failure: Option<Failure>,
     /// Until this true time there is no room, in milliseconds.
     full_until: u64,
+}
+
+/// A write that failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Failure {
+    /// When, in true milliseconds.
+    pub(crate) at: u64,
+    /// What is durable from here on nobody was told to be.
+    pub(crate) from: Position,
 }
 
 enum Sync {
@@ -86,25 +97,38 @@ impl SimDisk {
         self.shared.state().stopped.is_some()
     }
 
-    /// When a write failed, in true milliseconds.
-    pub(crate) fn failed_at(&self) -> Option<u64> {
-        self.shared.state().failed_at
+    /// The write that failed, if one did.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.shared.state().failure
+    }
+
+    /// There is no room for so long.
+    pub(crate) fn fill(&self, millis: u64) {
+        let until = self.shared.parts.clock.true_ms() + millis;
+        self.shared.state().full_until = until;
     }
 
     /// The power is cut. Answers with what the next process finds. To be called when nothing of the
     /// process runs any more.
     pub(crate) fn crash(&self) -> MemoryLog {
         let Parts { dice, weather, .. } = &self.shared.parts;
-        let group = std::mem::take(&mut self.shared.state().group);
-        if group.is_empty() {
-            return self.shared.durable.reopen();
+        let (mut group, waiting) = {
+            let mut state = self.shared.state();
+            let waiting = std::mem::take(&mut state.waiting);
+            (std::mem::take(&mut state.group), waiting)
+        };
+        let all = group.len() + waiting.len();
+        if !group.is_empty() && 1 < all && weather.strikes(Fault::WriteTorn, dice) {
+            group.extend(waiting.into_iter().map(|(batch, _)| batch));
+            group.truncate(1 + dice.place(all - 1));
+        } else if !group.is_empty()
+            && (weather.strikes(Fault::WriteLost, dice)
+                || !weather.strikes(Fault::WriteKept, dice) && dice.in_thousand(500))
+        {
+            group.clear();
         }
-        let is_lost =
-            weather.strikes(Fault::WriteLost, dice) || weather.strikes(Fault::WriteTorn, dice);
-        if !is_lost && (weather.strikes(Fault::WriteKept, dice) || dice.in_thousand(500)) {
-            for batch in group {
-                drop(self.shared.apply(batch));
-            }
+        for batch in group {
+            drop(self.shared.apply(batch));
         }
         self.shared.durable.reopen()
     }
@@ -181,6 +205,10 @@ impl Shared {
     }
 
     fn end(&self, batches: Vec<Batch>, answers: Vec<Answer>, outcome: &Sync) {
+        let from = self
+            .durable
+            .stats()
+            .map_or(0, |stats| stats.last_position + 1);
         for (batch, answer) in batches.into_iter().zip(answers) {
             let lost = || Err(AppendError::Io(io::Error::other("a simulated fault")));
             let result = match outcome {
@@ -196,7 +224,8 @@ impl Shared {
         if let Sync::Fails | Sync::AnswerLost = outcome {
             let mut state = self.state();
             state.stopped = Some("an earlier write failed".to_owned());
-            state.failed_at = Some(self.parts.clock.true_ms());
+            let at = self.parts.clock.true_ms();
+            state.failure = Some(Failure { at, from });
             for (_, answer) in std::mem::take(&mut state.waiting) {
                 drop(answer.send(Err(stopped("an earlier write failed"))));
             }

@@ -1,4 +1,4 @@
-//! The log as the engine reads it: what the disk holds, unless its eyes fail.
+//! The log as the engine reads it: what the disk holds, unless a read fails (D2).
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use holdpoint_storage::{
     Record, ScanRange, Stats, StreamId, Subscription, Version,
 };
 
-use crate::disk::SimDisk;
+use crate::disk::{Parts, SimDisk};
+use crate::weather::Fault;
 
 /// The engine's index of what is open, and what its keys begin with for what is unknown.
 const OPEN: u8 = 2;
@@ -21,8 +22,11 @@ const NEVER: [u8; 8] = i64::MAX.to_be_bytes();
 /// The log of one process, read. See the [module](self).
 pub(crate) struct Eyes {
     pub(crate) disk: Arc<SimDisk>,
+    pub(crate) parts: Parts,
     /// Overlooks half of what the source of truth is to be asked about: what the checks must find.
     pub(crate) overlook: bool,
+    /// Tells of a failed write that it succeeded: what the checks must find, too.
+    pub(crate) deaf: bool,
 }
 
 fn is_overlooked(key: &[u8]) -> bool {
@@ -31,10 +35,32 @@ fn is_overlooked(key: &[u8]) -> bool {
         && key.last().is_some_and(|byte| byte % 2 == 0)
 }
 
+impl Eyes {
+    fn look(&self) -> Result<&SimDisk, ReadError> {
+        let Parts { dice, weather, .. } = &self.parts;
+        if weather.strikes(Fault::ReadFails, dice) {
+            let error = std::io::Error::other("a simulated fault of a read");
+            return Err(ReadError::Io(error));
+        }
+        Ok(&self.disk)
+    }
+}
+
 #[async_trait]
 impl EventLog for Eyes {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
-        self.disk.append(batch).await
+        let appended = self.disk.append(batch).await;
+        if let (true, Err(AppendError::Io(_) | AppendError::Stopped { .. })) =
+            (self.deaf, &appended)
+        {
+            let last = self.disk.stats().map_or(0, |stats| stats.last_position);
+            return Ok(Appended {
+                first: last,
+                last,
+                time_ms: 0,
+            });
+        }
+        appended
     }
 
     fn read_stream(
@@ -43,19 +69,19 @@ impl EventLog for Eyes {
         after: Version,
         limit: usize,
     ) -> Result<Vec<Record>, ReadError> {
-        self.disk.read_stream(stream, after, limit)
+        self.look()?.read_stream(stream, after, limit)
     }
 
     fn stream_version(&self, stream: &StreamId) -> Result<Version, ReadError> {
-        self.disk.stream_version(stream)
+        self.look()?.stream_version(stream)
     }
 
     fn read_all(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
-        self.disk.read_all(after, limit)
+        self.look()?.read_all(after, limit)
     }
 
     fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.disk.get(index, key)
+        self.look()?.get(index, key)
     }
 
     fn scan(
@@ -65,7 +91,7 @@ impl EventLog for Eyes {
         limit: usize,
         direction: Direction,
     ) -> Result<Entries, ReadError> {
-        let mut found = self.disk.scan(index, range, limit, direction)?;
+        let mut found = self.look()?.scan(index, range, limit, direction)?;
         if self.overlook && index == OPEN {
             found.retain(|(key, _)| !is_overlooked(key));
         }
@@ -73,11 +99,11 @@ impl EventLog for Eyes {
     }
 
     fn claim(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        self.disk.claim(key)
+        self.look()?.claim(key)
     }
 
     fn claims(&self, above: Option<&[u8]>, limit: usize) -> Result<Entries, ReadError> {
-        self.disk.claims(above, limit)
+        self.look()?.claims(above, limit)
     }
 
     fn subscribe(&self, after: Position) -> Subscription {

@@ -41,6 +41,10 @@ impl Notifier for Post {
             Some(world) if world.broken == Broken::Post && world.post.in_thousand(100) => {
                 Ok(noticed(200))
             }
+            Some(world) if world.broken == Broken::Forged && world.post.in_thousand(100) => {
+                let body = format!("{} ", notice.body);
+                world.receive(&Notice { body, ..notice }).await
+            }
             Some(world) => {
                 let answer = world.receive(&notice).await;
                 if world.broken == Broken::PostTwice && answer.as_ref().is_ok_and(is_taken) {

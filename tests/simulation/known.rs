@@ -97,12 +97,23 @@ const ALL: [Known; 12] = [
     tool("deliver_blind", "", Call::Worker, false),
 ];
 
-/// What is known of a tool.
-pub(crate) fn of(tool: &str) -> Result<Known, String> {
+/// What is known of a tool, in one of the tools files.
+pub(crate) fn of(tool: &str, version: usize) -> Result<Known, String> {
     let found = ALL.iter().find(|known| known.name == tool);
-    found
-        .copied()
-        .ok_or_else(|| format!("no tool is called {tool}"))
+    let mut known = *found.ok_or_else(|| format!("no tool is called {tool}"))?;
+    match (version, tool) {
+        (2, "charge") => known.call = Call::To("moved"),
+        (2, "refund_closed") => known.call = Call::OfVersion("moved"),
+        (3, "refund_blind") => {
+            known.approval = known.approval.map(|approval| Approval {
+                need: (2, None),
+                ..approval
+            });
+        }
+        (3, "wipe_blind") => known.approval = Some(anybody(30)),
+        (_, _) => {}
+    }
+    Ok(known)
 }
 
 fn text<'a>(args: &'a Value, name: &str) -> &'a str {

@@ -16,6 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::actors::Deed;
 use crate::dice::Dice;
+use crate::tools::VERSIONS;
 use crate::weather::Fault;
 use crate::world::{Broken, World};
 
@@ -69,7 +70,8 @@ struct Life {
     world: Arc<World>,
     steps: u64,
     starts: u64,
-    changed: bool,
+    /// Which tools file the process has.
+    tools: usize,
 }
 
 /// Lives through one seed.
@@ -78,7 +80,7 @@ pub(crate) fn live(seed: u64, broken: Broken) -> Lived {
         world: World::new(seed, broken),
         steps: 0,
         starts: 0,
-        changed: false,
+        tools: 0,
     };
     while life.process() {}
     life.finish()
@@ -129,11 +131,16 @@ impl Life {
         let world = Arc::clone(&self.world);
         self.starts += 1;
         world.pull();
-        world.watch().begin(self.starts, world.clock.now().0);
         if world.strikes(Fault::ToolsChange) {
-            self.changed = !self.changed;
+            self.tools = world.dice.place(VERSIONS);
         }
+        let now = world.clock.now().0;
+        world.watch().begin(self.starts, now, self.tools);
         world.note(format!("start {}", self.starts));
+        if 1 < self.starts && world.strikes(Fault::FullAtStart) {
+            world.disk().fill(world.dice.between(1, 60_000));
+        }
+        let unread = world.weather.struck(Fault::ReadFails);
         match self.start().await {
             None => {
                 world.note("died while starting".to_owned());
@@ -142,7 +149,8 @@ impl Life {
             Some(Err(why)) => {
                 // A disk that fails stops the start; the next one tries again.
                 world.note(format!("could not start: {why}"));
-                if !world.disk().has_stopped() {
+                let could_read = world.weather.struck(Fault::ReadFails) == unread;
+                if !world.disk().has_stopped() && could_read {
                     world.fail(format!("I23: a start is refused: {why}"));
                 }
                 return End::Restart;
@@ -175,7 +183,7 @@ impl Life {
     /// Starts; none where the process dies in the middle of it.
     async fn start(&mut self) -> Option<Result<(), String>> {
         let world = Arc::clone(&self.world);
-        let mut starting = pin!(world.start(self.changed));
+        let mut starting = pin!(world.start(self.tools));
         let dies = self.starts > 1
             && !self.starts.is_multiple_of(STARTS_MAX + 1)
             && world.strikes(Fault::CrashInRecovery);
@@ -251,8 +259,9 @@ impl Life {
         let world = &self.world;
         if world.strikes(Fault::ClockForward) {
             world.clock.step(step_of(&world.dice));
-            // Somebody votes at that very moment, before any timer can know.
+            // Somebody votes and a worker goes on at that very moment, before any timer can know.
             tokio::spawn(Deed::Approve.run(Arc::clone(world)));
+            tokio::spawn(Deed::Work.run(Arc::clone(world)));
         }
         if world.strikes(Fault::ClockBack) {
             world.clock.step(-step_of(&world.dice));

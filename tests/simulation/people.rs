@@ -38,6 +38,8 @@ pub(crate) struct People {
     pub(crate) programs: BTreeMap<&'static str, String>,
     pub(crate) keys: BTreeMap<&'static str, String>,
     pub(crate) sessions: BTreeMap<&'static str, String>,
+    /// Whose accounts are disabled.
+    pub(crate) gone: BTreeSet<&'static str>,
     pub(crate) tabs: Vec<Tab>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) hands: Vec<Hand>,

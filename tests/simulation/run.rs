@@ -58,6 +58,15 @@ impl Sum {
         reach::missed(|transition| self.transitions.contains_key(transition))
     }
 
+    /// The faults that struck in no seed.
+    pub(crate) fn never_struck(&self) -> Vec<String> {
+        let faults = Fault::ALL.iter().zip(&self.fired);
+        let never = faults.filter(|(_, fired)| **fired == 0);
+        never
+            .map(|(fault, _)| format!("no seed had this fault: {}", fault.text()))
+            .collect()
+    }
+
     /// The figures, as they stand in the documentation.
     pub(crate) fn report(&self) -> String {
         let days = self.simulated_ms / 86_400_000;

@@ -45,16 +45,44 @@ pub(crate) const TOOLS: [(&str, u64); 12] = [
 /// The tool that is called at once, however often.
 pub(crate) const LOOK: &str = "look";
 
-/// The tools file, and another one in which two tools are defined otherwise.
-pub(crate) fn registry(changed: bool) -> Arc<Registry> {
-    static BOTH: LazyLock<[Arc<Registry>; 2]> = LazyLock::new(|| [load(false), load(true)]);
-    Arc::clone(&BOTH[usize::from(changed)])
+/// How many tools files there are: the first, one with other descriptions, one with other places to
+/// call, and one that asks for other people (K1).
+pub(crate) const VERSIONS: usize = 4;
+
+/// The tools of one of the files.
+pub(crate) fn registry(version: usize) -> Arc<Registry> {
+    static ALL: LazyLock<[Arc<Registry>; VERSIONS]> = LazyLock::new(|| std::array::from_fn(load));
+    Arc::clone(&ALL[version])
 }
 
-fn load(changed: bool) -> Arc<Registry> {
-    let text = file(changed).to_string();
+fn load(version: usize) -> Arc<Registry> {
+    let mut file = first();
+    change(&mut file["tools"], version);
+    let text = file.to_string();
     let file = ToolsFile::from_str(&text, Format::Json).expect("a valid tools file");
     Arc::new(file.registry)
+}
+
+fn change(tools: &mut Value, version: usize) {
+    match version {
+        1 => {
+            for tool in ["refund", "wipe", "deliver"] {
+                tools[tool]["description"] = json!("the new one");
+            }
+        }
+        2 => {
+            for tool in ["charge", "refund_closed"] {
+                tools[tool]["execute"]["http"]["post"] =
+                    json!("https://bank.example/moved/{order}");
+            }
+        }
+        3 => {
+            tools["refund_blind"]["approval"]["required"] = json!(2);
+            tools["wipe_blind"]["safetyClass"] = json!("approval-bound");
+            tools["wipe_blind"]["approval"] = json!({ "expiresIn": "30m" });
+        }
+        _ => {}
+    }
 }
 
 fn execute(kind: &str) -> Value {
@@ -68,12 +96,7 @@ fn execute(kind: &str) -> Value {
     })
 }
 
-fn file(changed: bool) -> Value {
-    let version = if changed {
-        "the new one"
-    } else {
-        "the old one"
-    };
+fn first() -> Value {
     let state = json!({
         "http": { "get": "https://bank.example/orders/{order}" },
         "watch": ["/status", "/left"],
@@ -97,7 +120,7 @@ fn file(changed: bool) -> Value {
     });
     json!({ "tools": {
         "refund": {
-            "description": version, "safetyClass": "approval-bound", "input": input,
+            "description": "the old one", "safetyClass": "approval-bound", "input": input,
             "idempotencyKey": "refund:{order}:{reference}", "preconditions": enough,
             "state": state, "execute": execute("plain"), "check": check, "requestLifetime": "60s",
             "approval": { "required": 2, "groups": ["finance"], "expiresIn": "1h", "hold": "20s" },
@@ -140,7 +163,7 @@ fn file(changed: bool) -> Value {
             "requestLifetime": "60s", "keyRetention": "75s",
         },
         "wipe": {
-            "description": version, "safetyClass": "irreversible", "input": input,
+            "description": "the old one", "safetyClass": "irreversible", "input": input,
             "idempotencyKey": "wipe:{order}:{reference}", "state": state,
             "execute": execute("plain"), "check": check, "requestLifetime": "60s",
         },

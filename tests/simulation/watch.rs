@@ -10,9 +10,13 @@ use serde_json::Value;
 
 use crate::access::People;
 use crate::books::Books;
+use crate::disk::Failure;
 use crate::ears::Ears;
 use crate::model::{End, Model};
 use crate::switch::Switch;
+
+/// How long a decision may wait to be written, in milliseconds, while the disk is slow.
+const LATE_MS: i64 = 600_000;
 
 /// Everything that is known from outside.
 #[derive(Default)]
@@ -20,6 +24,8 @@ pub(crate) struct Watch {
     /// By the hexadecimal part of the id.
     pub(crate) models: BTreeMap<String, Model>,
     by_key: BTreeMap<String, String>,
+    /// Where the last commit record of each action is.
+    commits: BTreeMap<String, Position>,
     read: Position,
     time_ms: i64,
     /// What does not hold; the first is enough.
@@ -29,6 +35,8 @@ pub(crate) struct Watch {
     pub(crate) trace: Vec<String>,
     /// Which process this is, from 1 on.
     pub(crate) start: u64,
+    /// Which tools file it has.
+    tools: usize,
     /// The time of the log when this process began, where the clock was behind it.
     blind_before: Option<i64>,
     pub(crate) switch: Switch,
@@ -39,9 +47,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// A process begins, at this time of the clock on the wall.
-    pub(crate) fn begin(&mut self, start: u64, now: i64) {
-        self.start = start;
+    /// A process begins, at this time of the clock on the wall, with one of the tools files.
+    pub(crate) fn begin(&mut self, start: u64, now: i64, tools: usize) {
+        (self.start, self.tools) = (start, tools);
         self.blind_before = (now + 1_000 < self.time_ms).then_some(self.time_ms);
     }
 
@@ -96,9 +104,12 @@ impl Watch {
             record.position, record.time_ms, record.kind
         ));
         let event: Event = decode(record)?;
+        if event.at().0 + LATE_MS < record.time_ms {
+            return Err(format!("I9: {} of a time that is long over", event.kind()));
+        }
         self.switch.allows(&event)?;
         let (before, model) = if record.version == 1 {
-            let model = Model::begin(&event, id, &self.asked)?;
+            let model = Model::begin(&event, id, &self.asked, self.tools)?;
             if model.status != "refused"
                 && let Some(other) = self.by_key.insert(model.key.clone(), id.to_owned())
             {
@@ -128,6 +139,9 @@ impl Watch {
         if model.statuses.len() as u64 != record.version {
             return Err("I6: the versions of a stream are not dense".to_owned());
         }
+        if let Event::CommitRecorded { .. } | Event::ResendRecorded { .. } = event {
+            self.commits.insert(id.to_owned(), record.position);
+        }
         let (kind, after) = (record.kind.clone(), model.status);
         self.transitions
             .insert((kind, before.to_owned(), after.to_owned()));
@@ -144,20 +158,22 @@ impl Watch {
         }
     }
 
-    /// A request is about to leave. Everything durable is known; a write failed at `failed_at`.
+    /// A request is about to leave. Everything durable is known, and which write failed.
     pub(crate) fn sends(
         &mut self,
         books: &Books,
         outgoing: &Outgoing,
         key: &str,
-        failed_at: Option<u64>,
+        failure: Option<Failure>,
     ) {
         self.note(format!("sent {key}"));
+        let id = self.by_key.get(key).cloned().unwrap_or_default();
+        let committed = self.commits.get(&id).copied().unwrap_or_default();
         // Whoever waits for that write hears of it within the moment.
-        if failed_at.is_some_and(|at| at < books.now) {
+        let is_after = |failure: Failure| failure.at < books.now || failure.from <= committed;
+        if failure.is_some_and(is_after) {
             self.fail(format!("I22: {key} is sent after a write failed"));
         }
-        let id = self.by_key.get(key).cloned().unwrap_or_default();
         let sent = match self.models.get_mut(&id) {
             Some(model) => model.send(outgoing),
             None => Err("I1: sent for an action that is not durable".to_owned()),

@@ -31,10 +31,12 @@ faults! {
     CrashInRecovery, "P2 the process dies while it recovers", 300;
     WriteLost, "D1 power cut: an unsynced group is lost", 500;
     WriteKept, "D1 power cut: an unsynced group is kept", 500;
-    WriteTorn, "D1 power cut: an unsynced group is torn", 500;
+    WriteTorn, "D1 power cut: the first of what was on its way are kept", 500;
     WriteFails, "D2 a write fails", 12;
     AnswerOfWriteLost, "D2 a write succeeds and says that it failed", 12;
+    ReadFails, "D2 a read fails", 4;
     DiskFull, "D3 the disk is full for a while", 12;
+    FullAtStart, "D3 the disk is full when a process starts", 150;
     DiskSlow, "D5 a sync takes seconds", 60;
     ClockForward, "C1 the clock is set forward", 20;
     ClockBack, "C1 the clock is set back", 20;
@@ -73,6 +75,8 @@ faults! {
     HookLate, "N3 a message is taken, answered late", 200;
     HookGone, "N2 an endpoint is gone", 30;
     RolesChange, "K1 roles are changed", 30;
+    PersonLeaves, "K1 an approver leaves, or comes back", 30;
+    KeyRevoked, "W3 a key is revoked", 20;
     StateMoves, "K3 the state moves behind our back", 80;
 }
 
@@ -112,6 +116,11 @@ impl Weather {
     /// Counts a fault that nobody drew.
     pub(crate) fn count(&self, fault: Fault) {
         self.fired[fault as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often a fault has struck so far.
+    pub(crate) fn struck(&self, fault: Fault) -> u64 {
+        self.fired[fault as usize].load(Ordering::Relaxed)
     }
 
     /// The faults begin, or stop. Nothing strikes before.

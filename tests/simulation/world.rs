@@ -40,6 +40,12 @@ pub(crate) enum Broken {
     PostTwice,
     /// The engine overlooks half of what the source of truth is to be asked about.
     Forgets,
+    /// Each request arrives twice, whether or not the key is kept.
+    Twice,
+    /// One message in ten is changed on its way.
+    Forged,
+    /// The engine is told that a write succeeded that failed.
+    Deaf,
 }
 
 /// The process under test.
@@ -89,13 +95,13 @@ impl World {
             Dice::new(seed, "bank"),
             Arc::clone(&weather),
             Arc::clone(&clock),
-            broken == Broken::Source,
+            broken,
             Box::new(move |books, outgoing, key| {
                 if let Some(world) = told.get().and_then(Weak::upgrade) {
                     let disk = world.disk();
                     let mut watch = held(&world.watch);
                     watch.pull(disk.durable(), books);
-                    watch.sends(books, outgoing, key, disk.failed_at());
+                    watch.sends(books, outgoing, key, disk.failure());
                 }
             }),
         ));
@@ -171,7 +177,7 @@ impl World {
     }
 
     /// Starts the process over what the disk holds.
-    pub(crate) async fn start(self: &Arc<Self>, changed: bool) -> Result<(), String> {
+    pub(crate) async fn start(self: &Arc<Self>, tools: usize) -> Result<(), String> {
         let options = Options {
             clock: Arc::clone(&self.clock) as Arc<_>,
             entropy: Arc::clone(&self.entropy) as Arc<_>,
@@ -186,9 +192,11 @@ impl World {
         };
         let log: Arc<dyn EventLog> = Arc::new(Eyes {
             disk: self.disk(),
+            parts: self.parts.clone(),
             overlook: self.broken == Broken::Forgets,
+            deaf: self.broken == Broken::Deaf,
         });
-        let engine = Engine::open(log, tools::registry(changed), options)
+        let engine = Engine::open(log, tools::registry(tools), options)
             .await
             .map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))?;
         let config = WebConfig {

@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_engine::action::Event;
-use serde_json::Value;
+use holdpoint_engine::action::{Event, Proposal};
+use holdpoint_engine::canon::{CanonicalJson, Digest};
+use serde_json::{Value, json};
 
 use super::Model;
 use super::attempt::must;
 use crate::known;
 
 impl Model {
-    /// An action begins, of those that were `asked` for.
+    /// An action begins, of those that were `asked` for, under one of the tools files.
     pub(crate) fn begin(
         event: &Event,
         id: &str,
         asked: &BTreeMap<String, Vec<Value>>,
+        tools: usize,
     ) -> Result<Self, String> {
         let (proposal, snapshot, request, approval, status) = match event {
             Event::Staged {
@@ -40,7 +42,7 @@ impl Model {
             other => return Err(format!("{} begins no action", other.kind())),
         };
         let (tool, args) = (&proposal.tool, proposal.args.value());
-        let known = known::of(tool)?;
+        let known = known::of(tool, tools)?;
         let reference = args["reference"].as_str().unwrap_or_default();
         let asked = asked.get(reference).map_or(&[][..], Vec::as_slice);
         let asked = asked
@@ -61,6 +63,10 @@ impl Model {
                 required.deadline
             );
         }
+        must!(
+            proposal.digest == bound(proposal, asked["not_before"].as_str()),
+            "I3: the digest of {tool} is not that of the call, its definition and who asks"
+        );
         let key = known.key(id, &args);
         must!(
             proposal.idempotency_key == key,
@@ -99,4 +105,22 @@ impl Model {
             said: BTreeSet::new(),
         })
     }
+}
+
+/// The digest of what an approval binds to.
+fn bound(proposal: &Proposal, not_before: Option<&str>) -> Digest {
+    let caller = &proposal.caller;
+    let mut call = json!({
+        "args": proposal.args.value(),
+        "caller": {
+            "attributes": caller.attributes, "id": caller.id, "kind": caller.kind.name(),
+            "owner": caller.owner,
+        },
+        "definition": proposal.tool_digest.to_string(),
+        "tool": proposal.tool,
+    });
+    if let Some(moment) = not_before {
+        call["not_before"] = json!(moment);
+    }
+    Digest::of(CanonicalJson::of(&call).as_str().as_bytes())
 }

@@ -296,6 +296,9 @@ impl Model {
                 }
                 if *happened { "succeeded" } else { "failed" }
             }
+            (Event::Cancelled { .. }, "executing" | "unknown") => {
+                return Err("I11: cancelled, though the call is on its way".to_owned());
+            }
             (other, status) => return Err(format!("I4: {} while {status}", other.kind())),
         })
     }
