@@ -111,11 +111,6 @@ fn i11_a_cancel_of_what_is_on_its_way_ends_the_process() {
 }
 
 #[test]
-fn i12_a_word_after_the_end_of_a_lease_is_found() {
-    must_find("stale_lease_accepted", &["I12"]);
-}
-
-#[test]
 fn i15_a_request_that_is_taken_twice_is_found() {
     must_find("webhook_replay_accepted", &["I4", "I15"]);
 }
@@ -189,11 +184,6 @@ fn i20_a_message_that_is_changed_on_its_way_is_found() {
 #[test]
 fn i13_a_call_that_is_written_anew_is_found() {
     must_find("reencode_after_digest", &["I13"]);
-}
-
-#[test]
-fn i18_a_role_that_is_remembered_is_found() {
-    must_find("role_from_session", &["I18"]);
 }
 
 #[test]
