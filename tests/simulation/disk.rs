@@ -1,9 +1,9 @@
 //! A simulated disk: the log in memory, with a sync that takes time and can go wrong.
 //!
 //! What has been appended waits in a group. A group becomes durable, and visible, all at once when
-//! its sync ends. If the process dies before, the group on its way is lost or kept, or only the first
-//! of all that was written or waited, as if they had been a group: the real store writes a group whole or
-//! not at all, and which batches make one is a matter of a moment. What still waited is lost, else.
+//! its sync ends. If the process dies before, the group on its way is lost or kept, or its first part is,
+//! as if it had been two groups: the real store writes a group whole or not at all, and which batches
+//! make one is a matter of a moment. What still waited for its group is lost.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -112,15 +112,9 @@ impl SimDisk {
     /// process runs any more.
     pub(crate) fn crash(&self) -> MemoryLog {
         let Parts { dice, weather, .. } = &self.shared.parts;
-        let (mut group, waiting) = {
-            let mut state = self.shared.state();
-            let waiting = std::mem::take(&mut state.waiting);
-            (std::mem::take(&mut state.group), waiting)
-        };
-        let all = group.len() + waiting.len();
-        if !group.is_empty() && 1 < all && weather.strikes(Fault::WriteTorn, dice) {
-            group.extend(waiting.into_iter().map(|(batch, _)| batch));
-            group.truncate(1 + dice.place(all - 1));
+        let mut group = std::mem::take(&mut self.shared.state().group);
+        if 1 < group.len() && weather.strikes(Fault::WriteTorn, dice) {
+            group.truncate(1 + dice.place(group.len() - 1));
         } else if !group.is_empty()
             && (weather.strikes(Fault::WriteLost, dice)
                 || !weather.strikes(Fault::WriteKept, dice) && dice.in_thousand(500))

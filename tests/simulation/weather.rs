@@ -31,7 +31,7 @@ faults! {
     CrashInRecovery, "P2 the process dies while it recovers", 300;
     WriteLost, "D1 power cut: an unsynced group is lost", 500;
     WriteKept, "D1 power cut: an unsynced group is kept", 500;
-    WriteTorn, "D1 power cut: the first of what was on its way are kept", 500;
+    WriteTorn, "D1 power cut: of an unsynced group the first part is kept", 500;
     WriteFails, "D2 a write fails", 12;
     AnswerOfWriteLost, "D2 a write succeeds and says that it failed", 12;
     ReadFails, "D2 a read fails", 4;
