@@ -90,6 +90,8 @@ fn a_refused_action_does_not_say_that_people_are_asked() {
         "No approval is asked for",
         "sent to the target",
         "no state query",
+        "What will happen",
+        "Why you are asked",
     ] {
         assert!(!page.contains(words), "{words} in\n{page}");
     }

@@ -145,7 +145,7 @@ async fn every_form_of_an_endpoint_ends_on_its_page_and_says_what_is_so() {
     );
     let state = between(&page, "<h2>State</h2>", "</section>");
     assert!(
-        state.contains("was not taken in") && state.contains("Last: "),
+        state.contains("was not taken in") && state.contains("What came of the last attempt:"),
         "{state}"
     );
     let (change, disable) = (page.find("<h2>Change</h2>"), page.find("<h2>Disable</h2>"));
