@@ -170,6 +170,14 @@ impl Case {
                 &[Status::Succeeded, Status::Expired]
             }
             Fault::Expiry if !committed => &[Status::Expired],
+            // Committed, and it never left.
+            Fault::Expiry
+                if self.plot == Plot::Called
+                    && (20..=23).contains(&self.step)
+                    && self.second.is_none() =>
+            {
+                &[Status::Expired]
+            }
             // What did not happen is not tried again without an approval.
             Fault::Expiry if pulled || self.second.is_some() || self.mood == Mood::FailsOnce => {
                 &[Status::Succeeded, Status::Expired]

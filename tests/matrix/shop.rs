@@ -29,6 +29,8 @@ pub(crate) struct Books {
     pub(crate) mood: Mood,
     pub(crate) effects: BTreeMap<String, u32>,
     pub(crate) calls: u32,
+    /// How long the world has lasted.
+    pub(crate) now: Duration,
 }
 
 /// The shop outlives every life of the engine.
@@ -41,6 +43,7 @@ impl Shop {
             mood,
             effects: BTreeMap::new(),
             calls: 0,
+            now: Duration::ZERO,
         })))
     }
 
@@ -99,13 +102,16 @@ impl Way {
         let fails =
             |moment| async move { self.hooks.at_target(Ask::Call, moment).await == Verdict::Fail };
         let lost = |text: &str| CallError::Unknown(text.to_owned());
-        if fails(Moment::Before).await {
+        let begun = self.shop.books().now;
+        // Nothing leaves after the time that the call was given.
+        let is_over = || outgoing.timeout <= self.shop.books().now - begun;
+        if fails(Moment::Before).await || is_over() {
             return Err(CallError::NotDelivered("no such name".to_owned()));
         }
-        if fails(Moment::Connect).await {
+        if fails(Moment::Connect).await || is_over() {
             return Err(CallError::NotDelivered("refused".to_owned()));
         }
-        if fails(Moment::FirstByte).await {
+        if fails(Moment::FirstByte).await || is_over() {
             return Err(lost("reset in the request"));
         }
         let failed = self.perform(outgoing);

@@ -276,6 +276,7 @@ impl World {
     pub(crate) fn pass(&self, time: Duration) {
         let millis = i64::try_from(time.as_millis()).expect("a short time");
         self.clock.0.fetch_add(millis, Ordering::SeqCst);
+        self.shop.books().now += time;
         if let Some(life) = self.life() {
             life.engine.wake();
         }

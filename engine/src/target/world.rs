@@ -20,6 +20,7 @@ use crate::canon::CanonicalJson;
 use crate::limits::HEADER_BYTES_MAX;
 use crate::seeded::Bug;
 use crate::store::EngineTime;
+use crate::time::Timestamp;
 use crate::tool::{Context, Execute, HttpCall, StateView, Tool, resolve_etag};
 
 /// How much later than its time limit a call is given up, where it has not ended by itself.
@@ -136,6 +137,7 @@ impl World {
             key: "",
             secret: None,
             until: Instant::now() + timeout,
+            permit: None,
         };
         self.execute(tool, call).await.0
     }
@@ -153,15 +155,11 @@ impl World {
             (AttemptOutcome::NotDelivered { message }, None)
         };
         let now = time.now();
-        let left = permit.send_deadline().since(now);
-        if left.is_zero() {
-            return not_delivered("the time to send it was over before it could be sent");
-        }
         // The commit record may have taken long to become durable (invariant I9).
-        if permit.action().deadline().is_some_and(|end| end <= now) {
-            return not_delivered("the approval ended before it could be sent");
+        if let Some(why) = too_late(&permit, now) {
+            return not_delivered(why);
         }
-        let until = Instant::now() + left;
+        let until = Instant::now() + permit.send_deadline().since(now);
         let proposal = &permit.action().proposal;
         if let Some(name) = self.asides.missing_secret(permit.action()) {
             return not_delivered(&format!(
@@ -190,6 +188,7 @@ impl World {
             key: &proposal.idempotency_key,
             secret: permit.secret(),
             until,
+            permit: Some((&permit, time)),
         };
         self.execute(tool, call).await
     }
@@ -255,6 +254,13 @@ impl World {
         } else {
             &self.requests
         };
+        // The secret may have taken long to be read, or the machine may have slept meanwhile: the steady
+        // clock does not count that.
+        if let Some((permit, time)) = call.permit
+            && let Some(why) = too_late(permit, time.now())
+        {
+            return not_delivered(why.to_owned());
+        }
         let seen = call_once(target.as_ref(), outgoing, &hidden, until).await;
         if let Ok(answer) = &seen {
             self.asides.hear(call.id, answer);
@@ -339,6 +345,19 @@ struct Call<'a> {
     /// that one and with no other (invariant I16).
     secret: Option<&'a SecretVersion>,
     until: Instant,
+    /// What it is sent by, and the time that it is held against; none where a repeat does no harm.
+    permit: Option<(&'a CommitPermit, &'a EngineTime)>,
+}
+
+/// Why what has a commit record may not leave any more.
+fn too_late(permit: &CommitPermit, now: Timestamp) -> Option<&'static str> {
+    if permit.send_deadline() <= now {
+        Some("the time to send it was over before it could be sent")
+    } else if permit.action().deadline().is_some_and(|end| end <= now) {
+        Some("the approval ended before it could be sent")
+    } else {
+        None
+    }
 }
 
 fn body_of(answer: &Answer) -> Result<Value, String> {
