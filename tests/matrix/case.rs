@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use holdpoint_engine::action::{Action, Status};
+use holdpoint_engine::limits::RESENDS_MAX;
 use holdpoint_storage::verify::verify_chain;
 
 use crate::hooks::{Armed, Verdict};
 use crate::shop::Mood;
-use crate::steps::{Fault, Plot};
+use crate::steps::{Death, Fault, Plot};
 use crate::world::World;
 
 /// Longer than a call may take, shorter than the time to decide.
@@ -18,6 +19,12 @@ const PAUSE: Duration = Duration::from_mins(10);
 /// Longer than the time to decide.
 const TOO_LONG: Duration = Duration::from_mins(61);
 
+/// The submission is written and gone.
+const SUBMISSION_LOST: Option<Death> = Some(Death {
+    step: 5,
+    keeps: false,
+});
+
 /// One case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
@@ -25,8 +32,8 @@ pub(crate) struct Case {
     pub(crate) step: u8,
     pub(crate) fault: Fault,
     pub(crate) mood: Mood,
-    /// The step at which the process dies once more, afterwards.
-    pub(crate) second: Option<u8>,
+    /// How the process dies once more, afterwards.
+    pub(crate) second: Option<Death>,
 }
 
 impl Case {
@@ -34,6 +41,7 @@ impl Case {
     pub(crate) fn new(plot: Plot, step: u8, fault: Fault) -> Self {
         let mood = match plot {
             Plot::Called if 31 <= step => Mood::DoneThenFails,
+            Plot::Kept => Mood::DoneThenFails,
             Plot::Called | Plot::Pulled => Mood::Kind,
         };
         Self {
@@ -56,10 +64,8 @@ impl Case {
     /// Runs it and judges it; whether the second fault came to strike.
     pub(crate) async fn run(self) -> bool {
         let world = World::new(self.plot, self.mood).await;
-        world.hooks().arm(Some(Armed {
-            site: self.plot.site(self.step),
-            keeps: self.fault == Fault::Kill,
-        }));
+        let first = self.plot.first(self.step, self.fault);
+        world.hooks().arm(Some(first));
         let hooks = world.hooks();
         let mut life = tokio::spawn(Arc::clone(&world).live());
         tokio::select! {
@@ -67,9 +73,10 @@ impl Case {
             ended = &mut life => panic!("{}: it did not strike: {ended:?}", self.words()),
         }
         // Armed before anybody goes on.
-        let second = self.second.map(|step| Armed {
-            site: self.plot.site(step),
-            keeps: step % 2 == 0,
+        let second = self.second.map(|death| Armed {
+            site: self.plot.site(death.step),
+            keeps: death.keeps,
+            time: 1,
         });
         world.hooks().arm(second);
         if self.fault.ends() {
@@ -149,13 +156,19 @@ impl Case {
         );
         let log = world.durable();
         verify_chain(log.as_ref(), 0, u64::MAX).unwrap_or_else(|error| panic!("{words}: {error}"));
-        if self.plot == Plot::Pulled {
-            world.judge_order(&words);
+        match self.plot {
+            Plot::Called => {}
+            Plot::Kept => {
+                let sends = world.shop.books().calls;
+                assert!(sends <= 1 + RESENDS_MAX, "i02: {words}: {sends} sends");
+            }
+            Plot::Pulled => world.judge_order(&words),
         }
         let expected = self.expected();
         assert!(
             expected.contains(&status),
-            "{words}: {status:?}, not {expected:?}"
+            "{words}: {status:?}, not {expected:?}: {:?}",
+            action.attempts
         );
     }
 
@@ -166,7 +179,9 @@ impl Case {
         match self.fault {
             Fault::Cancel if !committed => &[Status::Cancelled],
             // What a second death took before it was durable is submitted anew, with a deadline of its own.
-            Fault::Expiry if !pulled && self.step < 5 && self.second == Some(5) => {
+            Fault::Expiry
+                if self.plot == Plot::Called && self.step < 5 && self.second == SUBMISSION_LOST =>
+            {
                 &[Status::Succeeded, Status::Expired]
             }
             Fault::Expiry if !committed => &[Status::Expired],
@@ -178,6 +193,8 @@ impl Case {
             {
                 &[Status::Expired]
             }
+            // It is not sent again any more: a person settles it.
+            Fault::Expiry if self.plot == Plot::Kept => &[Status::Succeeded, Status::Failed],
             // What did not happen is not tried again without an approval.
             Fault::Expiry if pulled || self.second.is_some() || self.mood == Mood::FailsOnce => {
                 &[Status::Succeeded, Status::Expired]

@@ -53,7 +53,9 @@ impl World {
                     continue;
                 }
                 Phase::Unknown {
-                    next_check: None, ..
+                    next_check: None,
+                    next_resend: None,
+                    ..
                 } => {
                     let happened = !self.shop.books().effects.is_empty();
                     let reason = "it is in the books".to_owned();
@@ -64,6 +66,10 @@ impl World {
                 }
                 Phase::Unknown {
                     next_check: Some(next),
+                    ..
+                }
+                | Phase::Unknown {
+                    next_resend: Some(next),
                     ..
                 } if life.engine.now() < *next => {
                     if self.hooks().at(Site::Quiet).await == Verdict::Go {
@@ -113,6 +119,7 @@ impl World {
         let args = json!({ "order_id": "8812", "amount": 5 });
         let body = match self.plot {
             Plot::Called => json!({ "tool": "issue_refund", "args": args }),
+            Plot::Kept => json!({ "tool": "issue_again", "args": args }),
             Plot::Pulled => json!({
                 "tool": "ship", "args": args, "not_before": NOT_BEFORE.rfc3339(),
             }),

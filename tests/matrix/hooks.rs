@@ -79,6 +79,10 @@ pub(crate) enum Fact {
     Commit,
     /// How an attempt ended.
     Result,
+    /// That the same call is to be sent again.
+    Plan,
+    /// The commit record of a call that is sent again.
+    Resend,
     /// What the source of truth said.
     Evidence,
     /// The pause switch.
@@ -100,7 +104,11 @@ impl Fact {
             "staged" => Self::Staged,
             "vote_recorded" => Self::Vote,
             "commit_recorded" => Self::Commit,
-            "attempt_succeeded" | "attempt_unknown" | "attempt_not_delivered" => Self::Result,
+            "attempt_succeeded" | "attempt_unknown" | "attempt_not_delivered" | "resend_failed" => {
+                Self::Result
+            }
+            "resend_planned" => Self::Plan,
+            "resend_recorded" => Self::Resend,
             "found_done" | "found_not_done" => Self::Evidence,
             "lease_extended" => Self::Heartbeat,
             _ => return None,
@@ -159,6 +167,8 @@ pub(crate) struct Armed {
     pub(crate) site: Site,
     /// Whether what is written and not synced survives.
     pub(crate) keeps: bool,
+    /// It strikes the so-many-th time that somebody comes there.
+    pub(crate) time: u8,
 }
 
 #[derive(Default)]
@@ -244,16 +254,19 @@ impl Hooks {
     pub(crate) fn keeps(&self, site: Site) -> bool {
         let state = self.state();
         let armed = state.armed.filter(|_| state.life == self.life);
-        armed.is_some_and(|armed| armed.site == site && armed.keeps)
+        armed.is_some_and(|armed| armed.site == site && armed.keeps && armed.time == 1)
     }
 
     /// The number of the strike, where it strikes here.
     fn strikes(&self, site: Site) -> Option<usize> {
         let number = {
             let mut state = self.state();
-            let strikes =
-                state.life == self.life && state.armed.is_some_and(|armed| armed.site == site);
-            if !strikes {
+            if state.life != self.life {
+                return None;
+            }
+            let armed = state.armed.as_mut().filter(|armed| armed.site == site)?;
+            armed.time -= 1;
+            if armed.time != 0 {
                 return None;
             }
             state.armed = None;

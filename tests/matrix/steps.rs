@@ -1,14 +1,16 @@
 //! The steps of one action, from its submission to the end of a doubt, and which faults can strike
 //! at each.
 
-use crate::hooks::{Ask, Fact, Moment, Role, Site};
-use crate::pulled;
+use crate::hooks::{Armed, Ask, Fact, Moment, Role, Site};
+use crate::{kept, pulled};
 
 /// Which action it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plot {
     /// The engine calls, as soon as it is approved.
     Called,
+    /// The engine calls, the answer leaves a doubt, and the target keeps keys.
+    Kept,
     /// It is scheduled, a pause comes in between, and a worker carries it out.
     Pulled,
 }
@@ -18,6 +20,7 @@ impl Plot {
     pub(crate) fn steps(self) -> u8 {
         match self {
             Self::Called => STEPS,
+            Self::Kept => kept::STEPS,
             Self::Pulled => pulled::STEPS,
         }
     }
@@ -26,6 +29,7 @@ impl Plot {
     pub(crate) fn name(self, step: u8) -> &'static str {
         match self {
             Self::Called => name(step),
+            Self::Kept => kept::name(step),
             Self::Pulled => pulled::name(step),
         }
     }
@@ -34,14 +38,42 @@ impl Plot {
     pub(crate) fn site(self, step: u8) -> Site {
         match self {
             Self::Called => site(step),
+            Self::Kept => kept::site(step),
             Self::Pulled => pulled::site(step),
         }
+    }
+
+    /// What is armed for a fault at a step, in a life in which nothing has happened yet.
+    pub(crate) fn first(self, step: u8, fault: Fault) -> Armed {
+        Armed {
+            site: self.site(step),
+            keeps: fault == Fault::Kill,
+            time: match self {
+                Self::Called | Self::Pulled => 1,
+                Self::Kept => kept::time(step),
+            },
+        }
+    }
+
+    /// Every way to die at one of its steps: where something is written and not synced, it is lost, or
+    /// kept.
+    pub(crate) fn deaths(self) -> Vec<Death> {
+        let ways = |step| {
+            let is_written = matches!(self.site(step), Site::Append(_, Moment::Written));
+            let keeps: &[bool] = if is_written { &[false, true] } else { &[false] };
+            keeps.iter().map(move |keeps| Death {
+                step,
+                keeps: *keeps,
+            })
+        };
+        (1..=self.steps()).flat_map(ways).collect()
     }
 
     /// Why a fault cannot strike at a step; none where it can.
     pub(crate) fn impossible(self, step: u8, fault: Fault) -> Option<&'static str> {
         match self {
             Self::Called => impossible(step, fault),
+            Self::Kept => kept::impossible(step, fault),
             Self::Pulled => pulled::impossible(step, fault),
         }
     }
@@ -50,9 +82,18 @@ impl Plot {
     pub(crate) fn is_committed(self, step: u8) -> bool {
         match self {
             Self::Called => is_committed(step),
+            Self::Kept => true,
             Self::Pulled => pulled::is_committed(step),
         }
     }
+}
+
+/// The end of the process at a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Death {
+    pub(crate) step: u8,
+    /// Whether what is written and not synced survives.
+    pub(crate) keeps: bool,
 }
 
 /// How many steps there are.

@@ -155,7 +155,7 @@ impl World {
         Arc::new(Self {
             plot,
             cast,
-            shop: Shop::new(mood),
+            shop: Shop::new(mood, plot == Plot::Kept),
             acks: Mutex::default(),
             bench: Mutex::default(),
             clock: Arc::new(Hands(AtomicI64::new(DAWN))),
@@ -340,7 +340,7 @@ fn tools(secret: &Path, changed: bool) -> String {
         "requestLifetime": "5s",
         "approval": { "expiresIn": "1h" },
     });
-    json!({ "tools": { "ship": ship, "issue_refund": {
+    let refund = json!({
         "safetyClass": "approval-bound",
         "idempotencyKey": "refund-{order_id}",
         "state": state,
@@ -348,15 +348,18 @@ fn tools(secret: &Path, changed: bool) -> String {
             "http": {
                 "post": "https://shop.example/refunds",
                 "json": { "order": "{order_id}", "amount": "{amount}" },
-                "auth": { "bearer": { "file": secret } },
             },
             "timeout": if changed { "31s" } else { "30s" },
             "retry": { "attempts": 10, "backoff": "1s..2s" },
             "result": { "type": "object" },
         },
-        "check": check,
         "requestLifetime": "5s",
         "approval": { "expiresIn": "1h" },
-    } } })
-    .to_string()
+    });
+    let mut checked = refund.clone();
+    checked["check"] = check;
+    checked["execute"]["http"]["auth"] = json!({ "bearer": { "file": secret } });
+    let mut kept = refund;
+    kept["keyRetention"] = json!(format!("{}m", shop::KEPT.as_secs() / 60));
+    json!({ "tools": { "ship": ship, "issue_refund": checked, "issue_again": kept } }).to_string()
 }
