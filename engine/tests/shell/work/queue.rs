@@ -81,7 +81,7 @@ async fn i27_a_claim_waits_for_no_state_longer_than_its_worker_waits_for_it() {
     let history = scene.engine.history(&auditor(), staged.action.id, 0, 100);
     let last = history.expect("visible").pop().expect("an event");
     assert_eq!(last.kind, "action.deferred");
-    let told = format!("{:?}", last);
+    let told = format!("{last:?}");
     assert!(told.contains("a claim of a worker waits"), "{told}");
 }
 
