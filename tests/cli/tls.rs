@@ -147,7 +147,7 @@ struct House {
 }
 
 impl House {
-    fn begin(authority: &Authority, tools: Value, env: &[(&str, &str)]) -> Self {
+    fn begin(authority: &Authority, tools: &Value, env: &[(&str, &str)]) -> Self {
         let place = Place::new();
         place.write("holdpoint.json", &json!({ "tools": tools }).to_string());
         place.write("authority.pem", &authority.pem());
@@ -190,7 +190,7 @@ fn i17_a_door_that_does_not_prove_who_it_is_gets_no_byte_of_a_request() {
     for (name, door) in &bad {
         tools[name] = door.tool("https");
     }
-    let house = House::begin(&trusted, tools, &[]);
+    let house = House::begin(&trusted, &tools, &[]);
     let action = house.call("good");
     assert_eq!(action["status"], "succeeded", "{action}");
     assert_ne!(good.bytes(), 0);
@@ -221,7 +221,7 @@ fn i17_a_proxy_of_the_environment_sees_nothing() {
         .flat_map(|name| [name.to_owned(), name.to_uppercase()])
         .collect();
     let env: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*url)).collect();
-    let house = House::begin(&trusted, tools, &env);
+    let house = House::begin(&trusted, &tools, &env);
     for (name, door) in [("sealed", &sealed), ("clear", &clear)] {
         let action = house.call(name);
         assert_eq!(action["status"], "succeeded", "{name}: {action}");
