@@ -83,12 +83,16 @@ fn explore(name: &str, target: fn(&[u8])) {
 }
 
 macro_rules! targets {
-    ($($test:ident: $target:ident,)*) => {$(
+    ($($test:ident: $target:ident,)*) => {
+        /// The names of all.
+        const NAMES: &[&str] = &[$(stringify!($target)),*];
+        $(
         #[test]
         fn $test() {
             explore(stringify!($target), $target);
         }
-    )*};
+        )*
+    };
 }
 
 targets! {
@@ -111,4 +115,17 @@ targets! {
     webhooks_go_where_nobody_reads_them_and_are_known_to_who_receives_them: webhook,
     i17_no_spelling_of_an_inner_address_is_a_public_one: address,
     i14_a_page_shows_everything_and_lets_nothing_out: page,
+}
+
+#[test]
+fn each_reader_is_looked_at_for_long_too() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    for name in NAMES {
+        let target = format!("targets/{name}.rs");
+        assert!(manifest.contains(&target), "fuzz has no target {name}");
+        let text = fs::read_to_string(folder.join(target)).expect("the target");
+        assert!(text.contains(&format!("holdpoint_fuzz::{name}(data)")));
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), NAMES.len());
 }
