@@ -7,7 +7,7 @@ use crate::run::many;
 use crate::world::Broken;
 
 /// How many seeds a mistake may take to be found.
-const FOUND_WITHIN: u64 = 300;
+const FOUND_WITHIN: u64 = 600;
 
 /// Lives through seeds in a process with the mistake. Answers with what it says that does not hold;
 /// none where the engine meets it first, and ends the process.

@@ -23,6 +23,8 @@ pub(crate) struct SimClock {
     offset: AtomicI64,
     /// By how much it was set back in all, in milliseconds.
     back: AtomicU64,
+    /// The furthest that it was ever set off, in milliseconds.
+    furthest: AtomicI64,
 }
 
 impl SimClock {
@@ -51,7 +53,8 @@ impl SimClock {
 
     /// Somebody sets the wall clock, by so many milliseconds.
     pub(crate) fn step(&self, by_ms: i64) {
-        self.offset.fetch_add(by_ms, Ordering::Relaxed);
+        let offset = self.offset.fetch_add(by_ms, Ordering::Relaxed) + by_ms;
+        self.furthest.fetch_max(offset, Ordering::Relaxed);
         if by_ms < 0 {
             self.back.fetch_add(by_ms.unsigned_abs(), Ordering::Relaxed);
         }
@@ -60,6 +63,12 @@ impl SimClock {
     /// By how much the wall clock was set back so far, in milliseconds.
     pub(crate) fn set_back_ms(&self) -> u64 {
         self.back.load(Ordering::Relaxed)
+    }
+
+    /// No process can take it to be later than this: the clock on the wall, had it never been set back.
+    pub(crate) fn latest(&self) -> i64 {
+        let passed = i64::try_from(self.true_ms()).unwrap_or(i64::MAX);
+        EPOCH + passed + self.furthest.load(Ordering::Relaxed)
     }
 }
 

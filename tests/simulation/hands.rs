@@ -13,13 +13,29 @@ use crate::world::World;
 #[derive(Clone)]
 pub(crate) struct Hand {
     attempt: String,
-    epoch: u64,
+    pub(crate) epoch: u64,
     key: String,
     order: String,
     amount: i64,
     /// The lease is over then at the earliest, by true time: the worker counts from its request.
     until: u64,
     acted: bool,
+}
+
+impl Hand {
+    /// What an answer gives to a worker, of whose lease it is sure until then.
+    pub(crate) fn given(work: &Value, until: u64) -> Option<Self> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Some(Self {
+            attempt: work["attempt"].as_str()?.to_owned(),
+            epoch: work["epoch"].as_u64()?,
+            key: text(&work["idempotency_key"]),
+            order: text(&work["args"]["order"]),
+            amount: work["args"]["amount"].as_i64().unwrap_or(0),
+            until,
+            acted: false,
+        })
+    }
 }
 
 impl World {
@@ -45,41 +61,6 @@ impl World {
             !model.is_final() && model.status != "staged" && PULLED.contains(&model.tool.as_str())
         });
         is_open || !self.people().hands.is_empty()
-    }
-
-    async fn claim(&self) {
-        let lease = *self.dice.pick(&[5_u64, 20, 60]).unwrap_or(&20);
-        let wait = *self.dice.pick(&["0s", "5s", "30s"]).unwrap_or(&"0s");
-        let begun = self.clock.true_ms();
-        let body = json!({ "tools": PULLED, "wait": wait, "lease_seconds": lease });
-        let Some(answer) = self.worker("/v1/work/claim", &body).await else {
-            return;
-        };
-        let work = answer.json();
-        let (Some(attempt), true) = (work["attempt"].as_str(), answer.status.is_success()) else {
-            return;
-        };
-        self.pull();
-        self.watch().given(&work);
-        if self.strikes(Fault::AnswerOfOursLost) {
-            return;
-        }
-        let hand = Hand {
-            attempt: attempt.to_owned(),
-            epoch: work["epoch"].as_u64().unwrap_or(0),
-            key: work["idempotency_key"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-            order: work["args"]["order"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-            amount: work["args"]["amount"].as_i64().unwrap_or(0),
-            until: begun + lease * 1000,
-            acted: false,
-        };
-        self.people().hands.push(hand);
     }
 
     async fn go_on(&self, mut hand: Hand) {

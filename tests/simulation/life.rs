@@ -115,6 +115,9 @@ impl Life {
             if world.strikes(Fault::ClockForwardWhileDown) {
                 world.clock.step(step_of(&world.dice));
             }
+            if world.strikes(Fault::ClockBackWhileDown) {
+                world.clock.step(-step_of(&world.dice));
+            }
             end
         });
         world.forget_process();

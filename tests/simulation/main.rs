@@ -10,7 +10,7 @@
 //!
 //! Read [`life`] first: one seed. [`world`] is what it lives in: [`clock`], [`disk`], [`bank`] (the
 //! target), the people of [`people`] and what they do in [`actors`] and, where they are workers,
-//! [`hands`]; [`staff`] are operators, who also use the pause [`switch`], and [`hooks`] are the
+//! [`hands`], who ask by [`claims`]; [`staff`] are operators, who also use the pause [`switch`], and [`hooks`] are the
 //! endpoints of webhooks. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
 //! end. What the engine reads of the disk it reads through [`eyes`]. After every step [`watch`] reads
 //! what has become durable and holds it against [`model`], an oracle written from the design ([`known`]
@@ -25,6 +25,7 @@ mod actors;
 mod bank;
 mod books;
 mod broken;
+mod claims;
 mod client;
 mod clock;
 mod dice;

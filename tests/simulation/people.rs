@@ -9,6 +9,7 @@ use holdpoint_engine::engine::Engine;
 use holdpoint_engine::identity::{NewKey, NewPerson, Role};
 use serde_json::Value;
 
+use crate::claims::Asked;
 use crate::hands::Hand;
 
 /// A tab of a browser, as its page was when it was opened.
@@ -43,7 +44,11 @@ pub(crate) struct People {
     pub(crate) tabs: Vec<Tab>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) hands: Vec<Hand>,
+    /// Claims under a key that have no answer yet.
+    pub(crate) asked: Vec<Asked>,
     pub(crate) submitted: u64,
+    /// How many claims were made under a key.
+    pub(crate) claimed: u64,
 }
 
 /// Who votes. Cyn owns the key of the agent.

@@ -77,12 +77,6 @@ const EXCEPT: &[(&str, &str, &str, Why)] = &[
         Seldom("no run of the simulation is answered over the network"),
     ),
     (
-        "action.lease_keyed",
-        "executing",
-        "executing",
-        Seldom("no worker of the simulation claims under a key"),
-    ),
-    (
         "action.instigated",
         "staged",
         "staged",

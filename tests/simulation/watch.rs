@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::access::People;
 use crate::books::Books;
 use crate::disk::Failure;
+use crate::claims::Claims;
 use crate::ears::Ears;
 use crate::model::{End, Model};
 use crate::switch::Switch;
@@ -40,6 +41,7 @@ pub(crate) struct Watch {
     /// The time of the log when this process began, where the clock was behind it.
     blind_before: Option<i64>,
     pub(crate) switch: Switch,
+    pub(crate) claims: Claims,
     pub(crate) ears: Ears,
     pub(crate) people: People,
     /// What programs asked for, by the reference that each of them chose.
@@ -146,7 +148,11 @@ impl Watch {
         self.transitions
             .insert((kind, before.to_owned(), after.to_owned()));
         self.ears.action(record, id, model);
-        compare(model, &event, books)
+        compare(model, &event, books)?;
+        match event {
+            Event::LeaseKeyed { key, at, .. } => self.must_be_alone(id, key.key, at.0),
+            _ => Ok(()),
+        }
     }
 
     /// A program is about to ask for something.
@@ -195,20 +201,6 @@ impl Watch {
             let durable = known.unwrap_or(&"not there");
             let what = format!("I5: {id} is told to be {status} at {version}, durable: {durable}");
             self.fail(what);
-        }
-    }
-
-    /// A worker was given an attempt: it is durable, it is what was approved, and nobody was given it
-    /// before.
-    pub(crate) fn given(&mut self, work: &Value) {
-        let id = work["action"].as_str().unwrap_or_default();
-        let id = id.strip_prefix("act_").unwrap_or(id);
-        let given = match self.models.get_mut(id) {
-            Some(model) => model.give(work),
-            None => Err("I1: given out for an action that is not durable".to_owned()),
-        };
-        if let Err(what) = given {
-            self.fail(format!("{what} ({id})"));
         }
     }
 

@@ -41,6 +41,7 @@ faults! {
     ClockForward, "C1 the clock is set forward", 20;
     ClockBack, "C1 the clock is set back", 20;
     ClockForwardWhileDown, "C1 the clock is set forward while no process runs", 200;
+    ClockBackWhileDown, "C1 the clock is set back while no process runs", 200;
     ConnectRefused, "N1 no connection", 150;
     RequestLost, "N1 the request is lost", 150;
     RequestLate, "N1 the request arrives late", 150;
@@ -59,6 +60,8 @@ faults! {
     SourceLags, "N4 the source of truth lags", 600;
     WorkerPauses, "P3 a worker goes on when its lease is over", 0;
     WorkerDies, "P3 a worker is gone for good", 150;
+    ClaimAgain, "R1 the same claim again, under its key", 800;
+    HangsUp, "R1 a worker hangs up while it claims", 250;
     Repeat, "R1 the same request again", 400;
     DoubleClick, "R1 two clicks at once", 400;
     StaleTab, "R1 an old tab is used", 600;

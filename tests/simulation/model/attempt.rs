@@ -1,6 +1,7 @@
 //! One attempt, as the oracle sees it: sent once, held by one worker, ended once.
 
 use holdpoint_engine::action::Event;
+use holdpoint_engine::canon::Digest;
 
 /// Fails with words where something does not hold.
 macro_rules! must {
@@ -26,6 +27,8 @@ pub(crate) struct Attempt {
     pub(crate) end: Option<End>,
     /// The lease of a worker: its epoch and its end.
     lease: Option<(u64, i64)>,
+    /// The key under which a worker asked for it, as the log names it.
+    pub(crate) asked: Option<Digest>,
     /// How often a request of it reached the network, or a worker was told to carry it out.
     sent: u32,
 }
@@ -44,6 +47,36 @@ pub(super) fn send(attempts: &mut [Attempt], number: usize) -> Result<(), String
         "I2: attempt {number} is sent {} times",
         attempt.sent
     );
+    Ok(())
+}
+
+impl Attempt {
+    /// Whether a worker has it at this moment, as far as the log says.
+    pub(crate) fn is_held(&self, at: i64) -> bool {
+        self.end.is_none() && self.lease.is_some_and(|(_, until)| at < until)
+    }
+
+    /// The epoch of its lease.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.lease.map(|(epoch, _)| epoch)
+    }
+
+    /// Whether it has left, or was given to a worker.
+    pub(crate) fn is_sent(&self) -> bool {
+        0 < self.sent
+    }
+}
+
+/// The lease is that of a claim under a key, and of no other one.
+pub(super) fn ask(attempts: &mut [Attempt], number: u32, key: Digest) -> Result<(), String> {
+    let count = attempts.len();
+    let last = attempts.last_mut().filter(|_| number as usize == count);
+    let Some(last) = last.filter(|last| last.lease.is_some() && last.asked.is_none()) else {
+        return Err(format!(
+            "I12: a key for the lease of attempt {number} of {count}"
+        ));
+    };
+    last.asked = Some(key);
     Ok(())
 }
 

@@ -228,10 +228,11 @@ impl Model {
                 attempt::lease(&mut self.attempts, event)?;
                 "executing"
             }
-            (
-                Event::SecretNamed { .. } | Event::LeaseKeyed { .. } | Event::AnswerKept { .. },
-                "executing",
-            ) => "executing",
+            (Event::LeaseKeyed { attempt, key, .. }, "executing") => {
+                attempt::ask(&mut self.attempts, *attempt, key.key)?;
+                "executing"
+            }
+            (Event::SecretNamed { .. } | Event::AnswerKept { .. }, "executing") => "executing",
             (Event::Scheduled { not_before, .. }, "staged" | "accepted") => {
                 must!(
                     self.chosen == Some(not_before.rfc3339()),
