@@ -2,7 +2,8 @@
 
 /// Writes, inside an `impl EventLog`, every method that only reads, each as the log inside answers
 /// it: `forward_reads!(self => self.inner);`. With `, except get` all but
-/// [`get`](crate::EventLog::get), for a log that answers that one by itself.
+/// [`get`](crate::EventLog::get), with `, except subscribe` all but
+/// [`subscribe`](crate::EventLog::subscribe), for a log that answers that one by itself.
 #[macro_export]
 macro_rules! forward_reads {
     ($self:ident => $inner:expr) => {
@@ -16,7 +17,25 @@ macro_rules! forward_reads {
             $inner.get(index, key)
         }
     };
+    ($self:ident => $inner:expr, except subscribe) => {
+        $crate::forward_reads!($self => $inner, except get and subscribe);
+
+        fn get(
+            &$self,
+            index: u8,
+            key: &[u8],
+        ) -> ::std::result::Result<::std::option::Option<::std::vec::Vec<u8>>, $crate::ReadError> {
+            $inner.get(index, key)
+        }
+    };
     ($self:ident => $inner:expr, except get) => {
+        $crate::forward_reads!($self => $inner, except get and subscribe);
+
+        fn subscribe(&$self, after: $crate::Position) -> $crate::Subscription {
+            $inner.subscribe(after)
+        }
+    };
+    ($self:ident => $inner:expr, except get and subscribe) => {
         fn read_stream(
             &$self,
             stream: &$crate::StreamId,
@@ -64,10 +83,6 @@ macro_rules! forward_reads {
             limit: usize,
         ) -> ::std::result::Result<$crate::Entries, $crate::ReadError> {
             $inner.claims(above, limit)
-        }
-
-        fn subscribe(&$self, after: $crate::Position) -> $crate::Subscription {
-            $inner.subscribe(after)
         }
 
         fn origin(&$self) -> $crate::Origin {

@@ -29,7 +29,7 @@ pub use batch::{Batch, Claim, IndexPut, StreamAppend};
 pub use claims::Claims;
 pub use log::{
     AppendError, Appended, Direction, Entries, EventLog, OpenError, Origin, ReadError, ScanRange,
-    Stats, Subscription,
+    Stats, Subscription, TailSource,
 };
 pub use memory::MemoryLog;
 pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};

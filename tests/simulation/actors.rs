@@ -51,7 +51,7 @@ impl Deed {
         if world.watch().switch.is_paused && world.dice.in_thousand(250) {
             return Self::Resume;
         }
-        if world.has_ears && world.dice.in_thousand(30) {
+        if 0 < world.ears && world.dice.in_thousand(50) {
             return Self::Mend;
         }
         match world.dice.below(100) {

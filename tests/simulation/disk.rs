@@ -12,9 +12,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use holdpoint_storage::{
-    AppendError, Appended, Batch, EventLog, MemoryLog, Position, forward_reads,
+    AppendError, Appended, Batch, EventLog, MemoryLog, Position, ReadError, Record, Subscription,
+    TailSource, forward_reads,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::clock::SimClock;
 use crate::dice::Dice;
@@ -56,6 +57,9 @@ struct State {
     failure: Option<Failure>,
     /// Until this true time there is no room, in milliseconds.
     full_until: u64,
+    /// Who follows the log, each by a channel of its own: of several that wait on one, the runtime
+    /// draws which is woken first, and not from the seed.
+    tails: Vec<watch::Sender<Position>>,
 }
 
 /// A write that failed.
@@ -135,6 +139,10 @@ impl Shared {
 
     fn apply(&self, batch: Batch) -> Result<Appended, AppendError> {
         let applied = self.durable.append(batch).now_or_never();
+        if let Some(Ok(appended)) = &applied {
+            let tails = &mut self.state().tails;
+            tails.retain(|tail| tail.send(appended.last).is_ok());
+        }
         applied.unwrap_or_else(|| Err(AppendError::Io(io::Error::other("memory never waits"))))
     }
 
@@ -246,6 +254,12 @@ impl Shared {
     }
 }
 
+impl TailSource for Shared {
+    fn read_tail(&self, after: Position, limit: usize) -> Result<Vec<Record>, ReadError> {
+        self.durable.read_all(after, limit)
+    }
+}
+
 fn stopped(reason: &str) -> AppendError {
     AppendError::Stopped {
         reason: reason.to_owned(),
@@ -273,7 +287,17 @@ impl EventLog for SimDisk {
             .unwrap_or_else(|_| Err(stopped("the process ended")))
     }
 
-    forward_reads!(self => self.durable());
+    forward_reads!(self => self.durable(), except subscribe);
+
+    fn subscribe(&self, after: Position) -> Subscription {
+        let last = self
+            .durable()
+            .stats()
+            .map_or(0, |stats| stats.last_position);
+        let (tail, durable) = watch::channel(last);
+        self.shared.state().tails.push(tail);
+        Subscription::new(Arc::clone(&self.shared) as Arc<_>, durable, after)
+    }
 
     async fn close(&self) {
         while self.shared.state().is_writing {
@@ -281,6 +305,7 @@ impl EventLog for SimDisk {
         }
         let closed = Some("it was closed".to_owned());
         self.shared.state().stopped = closed;
+        self.shared.state().tails.clear();
         self.durable().close().await;
     }
 }

@@ -1,11 +1,14 @@
 //! What endpoints must be told: everything that they may hear of and ask for, in the order of the log,
-//! at least once, and of nothing that is not durable.
+//! at least once, and of nothing that is not durable. One that is enabled goes on at the place that the
+//! log names; what was on its way to it before may still arrive.
 
 use std::collections::BTreeMap;
 
+use holdpoint_engine::webhook::Event;
 use holdpoint_storage::{Position, Record};
 
 use crate::model::Model;
+use crate::watch::decode;
 
 /// Kinds that only add to the event before them: no message is about them.
 const NEVER_TOLD: [&str; 4] = [
@@ -23,7 +26,7 @@ pub(crate) struct Wish {
     /// The only one whose actions it may hear of; none for everybody's.
     pub(crate) owner: Option<String>,
     /// The only kinds of events it asks for; empty for all.
-    pub(crate) kinds: &'static [&'static str],
+    pub(crate) kinds: Vec<&'static str>,
     /// The only tools; empty for all.
     pub(crate) tools: &'static [&'static str],
     /// It hears of what follows this position.
@@ -37,17 +40,72 @@ struct Wanted {
     about: Option<(String, u64, &'static str)>,
 }
 
+/// What is known of the last message that an endpoint was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// It has not been taken, and comes again.
+    Open,
+    /// It was taken, in this process, after so many changes of the endpoint.
+    Taken { start: u64, changes: u64 },
+    /// It was taken, unless it was another one that was on its way before a change.
+    Perhaps,
+}
+
+/// A message that its endpoint may take.
+pub(crate) struct Heard {
+    id: String,
+    place: usize,
+    start: u64,
+}
+
 /// One endpoint.
 struct Ear {
     wish: Wish,
     wanted: Vec<Wanted>,
-    /// How many of them it was sent; the last of them may come again.
+    /// How many of them it was sent or is past; the last of them may come again.
     heard: usize,
-    /// It took the last one, in this process, before so many changes of the endpoint.
-    took: Option<(u64, u64)>,
+    last: Last,
     /// How often it was disabled and enabled.
     changes: u64,
     is_disabled: bool,
+    /// Which of them were perhaps on their way when it was disabled.
+    late: Vec<usize>,
+}
+
+impl Ear {
+    /// It is disabled, or goes on after a position.
+    fn change(&mut self, event: &Event, start: u64) {
+        match event {
+            Event::Disabled { .. } => {
+                self.is_disabled = true;
+                self.late.push(self.heard);
+                self.late.extend(self.heard.checked_sub(1));
+            }
+            Event::Enabled { from, .. } => {
+                self.is_disabled = false;
+                self.heard = self
+                    .wanted
+                    .iter()
+                    .filter(|one| one.position <= *from)
+                    .count();
+            }
+            Event::Created { .. }
+            | Event::Changed { .. }
+            | Event::SecretRotated { .. }
+            | Event::Deleted { .. }
+            | Event::DeliveryExhausted { .. }
+            | Event::Progressed { .. } => return,
+        }
+        self.changes += 1;
+        if !self.is_disabled {
+            let changes = self.changes;
+            self.last = Last::Taken { start, changes };
+        }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.heard < self.wanted.len() || self.last == Last::Open && 0 < self.heard
+    }
 }
 
 /// All endpoints.
@@ -64,9 +122,10 @@ impl Ears {
         let ear = Ear {
             wanted: Vec::new(),
             heard: 0,
-            took: None,
+            last: Last::Open,
             changes: 0,
             is_disabled: false,
+            late: Vec::new(),
             wish,
         };
         self.all.insert(ear.wish.id.clone(), ear);
@@ -91,26 +150,25 @@ impl Ears {
         }
     }
 
-    /// A durable event of anything else.
-    pub(crate) fn other(&mut self, record: &Record) {
+    /// A durable event of anything else, read in process number `start`.
+    pub(crate) fn other(&mut self, record: &Record, start: u64) -> Result<(), String> {
         let Some(id) = record.stream.as_str().strip_prefix("webhook/") else {
-            return;
+            return Ok(());
         };
-        let is_end = record.kind == "webhook.disabled";
+        let event: Event = decode(record)?;
+        let is_end = matches!(event, Event::Disabled { .. });
         for (other, ear) in &mut self.all {
             let wish = &ear.wish;
             let hears_all = wish.owner.is_none() && wish.kinds.is_empty() && wish.tools.is_empty();
             if other == id {
-                if is_end || record.kind == "webhook.enabled" {
-                    ear.changes += 1;
-                    ear.is_disabled = is_end;
-                }
+                ear.change(&event, start);
             } else if is_end && hears_all && wish.from < record.position {
                 let position = record.position;
                 let about = None;
                 ear.wanted.push(Wanted { position, about });
             }
         }
+        Ok(())
     }
 
     /// The secret of an endpoint.
@@ -118,15 +176,14 @@ impl Ears {
         self.all.get(id).map(|ear| ear.wish.secret.clone())
     }
 
-    /// A message about `position` came, to an endpoint of process number `start`. Everything durable
-    /// is known.
+    /// A message about `position` came, from process number `start`. Everything durable is known.
     pub(crate) fn hear(
         &mut self,
         id: &str,
         position: Position,
         told: (&str, u64, &str),
         start: u64,
-    ) -> Result<(), String> {
+    ) -> Result<Option<Heard>, String> {
         let Some(ear) = self.all.get_mut(id) else {
             return Err(format!("I18: a message for {id}, which nobody asked for"));
         };
@@ -146,51 +203,79 @@ impl Ears {
                 "I5: {id} is told {told:?} of {position}, durable: {about:?}"
             ));
         }
-        let is_again = place + 1 == ear.heard;
-        if is_again && ear.took == Some((start, ear.changes)) {
+        let (is_again, is_next) = (place + 1 == ear.heard, place == ear.heard);
+        if let Some(late) = ear.late.iter().position(|late| *late == place) {
+            ear.late.remove(late);
+            if is_again || is_next {
+                ear.heard = place + 1;
+                ear.last = Last::Perhaps;
+            }
+            return Ok(None);
+        }
+        let changes = ear.changes;
+        if is_again && ear.last == (Last::Taken { start, changes }) {
             return Err(format!(
                 "{id} is told of {position} again, though it has taken it"
             ));
         }
-        let is_next = place == ear.heard && (ear.heard == 0 || ear.took.is_some());
-        if !is_again && !is_next {
+        let may_be_next = is_next && (ear.heard == 0 || ear.last != Last::Open);
+        if !is_again && !may_be_next {
             let heard = ear.heard;
             return Err(format!(
-                "{id} is told of number {place} ({position}) after {heard} messages, the last taken: {}",
-                ear.took.is_some()
+                "{id} is told of number {place} ({position}) after {heard} messages, the last taken: {:?}",
+                ear.last
             ));
         }
-        ear.took = None;
+        ear.last = Last::Open;
         ear.heard = place + 1;
-        Ok(())
+        let id = id.to_owned();
+        Ok(Some(Heard { id, place, start }))
     }
 
-    /// The endpoint takes the last message: its answer is on the way to process number `start`.
-    pub(crate) fn take(&mut self, id: &str, start: u64) {
-        if let Some(ear) = self.all.get_mut(id) {
-            ear.took = Some((start, ear.changes));
+    /// The endpoint takes what it heard: its answer is on the way.
+    pub(crate) fn take(&mut self, heard: &Heard) {
+        if let Some(ear) = self.all.get_mut(&heard.id)
+            && ear.heard == heard.place + 1
+        {
+            let (start, changes) = (heard.start, ear.changes);
+            ear.last = Last::Taken { start, changes };
         }
     }
 
-    /// Those that are behind, and whether they are disabled.
-    pub(crate) fn behind(&self) -> Vec<(String, bool)> {
-        let behind =
-            |ear: &&Ear| ear.heard < ear.wanted.len() || ear.took.is_none() && 0 < ear.heard;
-        let found = self.all.values().filter(behind);
-        found
-            .map(|ear| (ear.wish.id.clone(), ear.is_disabled))
-            .collect()
+    /// All of them, and whether each is disabled.
+    pub(crate) fn list(&self) -> Vec<(String, bool)> {
+        let all = self.all.iter();
+        all.map(|(id, ear)| (id.clone(), ear.is_disabled)).collect()
+    }
+
+    /// The first place at which an endpoint can be.
+    pub(crate) fn first(&self, id: &str) -> Position {
+        self.all.get(id).map_or(0, |ear| ear.wish.from)
+    }
+
+    /// The process is gone, and whatever was on its way with it.
+    pub(crate) fn bury(&mut self) {
+        for ear in self.all.values_mut() {
+            ear.late.clear();
+        }
+    }
+
+    /// Those that have not taken all that is for them.
+    pub(crate) fn behind(&self) -> Vec<String> {
+        let behind = self.all.iter().filter(|(_, ear)| ear.is_behind());
+        behind.map(|(id, _)| id.clone()).collect()
     }
 
     /// What an endpoint was never told, once everything is quiet.
     pub(crate) fn missing(&self) -> Vec<String> {
         let behind = self.behind();
-        let words = |(id, is_disabled): &(String, bool)| {
+        let words = |id: &String| {
             let ear = &self.all[id];
             format!(
-                "I27: {id} heard {} of {} messages (disabled: {is_disabled})",
+                "I27: {id} heard {} of {} messages (disabled: {})",
                 ear.heard,
-                ear.wanted.len()
+                ear.wanted.len(),
+                ear.is_disabled
             )
         };
         behind.iter().map(words).collect()

@@ -1,7 +1,8 @@
 //! Webhook endpoints: services that answer badly and late, and who looks after them.
 //!
-//! A third of all seeds has one of them, which hears of everything, or of some of what its owner asked
-//! for. Never two: which of two that wait for the log is woken first is not drawn from the seed. What each must be told is in [`crate::ears`].
+//! A third of all seeds has one or two of them. The first hears of everything, or of some of what its
+//! owner asked for; the second of one type, of one tool, or of both. People disable them, and enable them
+//! where they stood or at another place. What each must be told is in [`crate::ears`].
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -11,14 +12,15 @@ use holdpoint_engine::engine::Engine;
 use holdpoint_engine::target::{CallError, Notice, Noticed, Notifier};
 use holdpoint_engine::time::Clock as _;
 use holdpoint_engine::webhook::{EndpointId, NewEndpoint};
+use holdpoint_storage::EventLog as _;
 use serde_json::Value;
 use standardwebhooks::Webhook;
 
-use crate::ears::Wish;
+use crate::ears::{Heard, Wish};
 use crate::weather::Fault;
 use crate::world::{Broken, World};
 
-/// The kinds of events that the second endpoint asks for, and their types on the wire.
+/// The kinds of events that somebody asks for, and their types on the wire.
 const KINDS: [(&str, &str); 5] = [
     ("action.vote_recorded", "approval.vote_recorded"),
     ("action.commit_recorded", "action.executing"),
@@ -26,9 +28,8 @@ const KINDS: [(&str, &str); 5] = [
     ("action.attempt_unknown", "action.unknown"),
     ("action.settled", "action.settled"),
 ];
-const KIND_NAMES: [&str; 5] = [KINDS[0].0, KINDS[1].0, KINDS[2].0, KINDS[3].0, KINDS[4].0];
 
-/// The tools that it asks for.
+/// The tools that somebody asks for.
 const TOOL_NAMES: [&str; 4] = ["refund", "charge", "charge_again", "deliver"];
 
 /// The network, as the engine sends messages into it.
@@ -82,8 +83,8 @@ fn read(notice: &Notice) -> Option<(String, u64, Value)> {
 }
 
 impl World {
-    /// Somebody asks for the endpoint.
-    pub(crate) async fn wish(&self, engine: &Engine) -> Result<(), String> {
+    /// Somebody asks for an endpoint, the first of number 0.
+    pub(crate) async fn wish(&self, engine: &Engine, number: u64) -> Result<(), String> {
         let (root, program) = {
             let people = self.people();
             (
@@ -94,29 +95,38 @@ impl World {
         let by = engine.identity().principal(&root);
         let by = by.ok_or("there is no administrator")?;
         let is_own = self.post.in_thousand(500);
-        let owner = if is_own { &program } else { &root };
-        let mut new = NewEndpoint {
-            owner: owner.clone(),
-            name: "an endpoint".to_owned(),
-            url: "https://ears.example/hook".to_owned(),
-            ..NewEndpoint::default()
+        let (kinds, tools) = match (number, is_own) {
+            (0, false) => (&[][..], &[][..]),
+            (0, true) => (&KINDS[..], &TOOL_NAMES[..]),
+            (_, _) => {
+                let (kind, tool) = (
+                    self.post.place(KINDS.len()),
+                    self.post.place(TOOL_NAMES.len()),
+                );
+                match self.post.below(3) {
+                    0 => (&KINDS[kind..=kind], &[][..]),
+                    1 => (&[][..], &TOOL_NAMES[tool..=tool]),
+                    _ => (&KINDS[kind..=kind], &TOOL_NAMES[tool..=tool]),
+                }
+            }
         };
-        if is_own {
-            new.types = KINDS.iter().map(|(_, name)| (*name).to_owned()).collect();
-            new.tools = TOOL_NAMES.iter().map(|name| (*name).to_owned()).collect();
-        }
+        let new = NewEndpoint {
+            owner: if is_own { program.clone() } else { root },
+            name: "an endpoint".to_owned(),
+            url: format!("https://ears.example/hook/{number}"),
+            types: kinds.iter().map(|(_, name)| (*name).to_owned()).collect(),
+            tools: tools.iter().map(|name| (*name).to_owned()).collect(),
+            from: None,
+        };
         let created = engine.create_webhook(&by, new).await;
         let (endpoint, secret) = created.map_err(|error| error.to_string())?;
+        let id = endpoint.id.to_string();
         self.watch().ears.begin(Wish {
-            id: endpoint
-                .id
-                .to_string()
-                .trim_start_matches("whk_")
-                .to_owned(),
+            id: id.trim_start_matches("whk_").to_owned(),
             secret: secret.expose().to_owned(),
-            owner: is_own.then(|| program.clone()),
-            kinds: if is_own { &KIND_NAMES } else { &[] },
-            tools: if is_own { &TOOL_NAMES } else { &[] },
+            owner: is_own.then_some(program),
+            kinds: kinds.iter().map(|(kind, _)| *kind).collect(),
+            tools,
             from: endpoint.place.through,
         });
         Ok(())
@@ -139,7 +149,7 @@ impl World {
         if self.strikes_post(Fault::HookLost) {
             return Err(CallError::Unknown("connection reset".to_owned()));
         }
-        let id = self.heard(notice);
+        let heard = self.heard(notice);
         if self.strikes_post(Fault::HookGone) {
             return Ok(noticed(410));
         }
@@ -166,18 +176,19 @@ impl World {
         if self.strikes_post(Fault::HookAnswerLost) {
             return Err(CallError::Unknown("connection reset".to_owned()));
         }
-        let start = self.watch().start;
-        self.watch().ears.take(&id, start);
+        if let Some(heard) = heard {
+            self.watch().ears.take(&heard);
+        }
         let status = self.post.pick(&[200, 202, 204]);
         Ok(noticed(*status.unwrap_or(&200)))
     }
 
-    /// A message has come; answers with the endpoint that it is for.
-    fn heard(&self, notice: &Notice) -> String {
+    /// A message has come; answers with what its endpoint may take.
+    fn heard(&self, notice: &Notice) -> Option<Heard> {
         self.pull();
         let Some((endpoint, position, body)) = read(notice) else {
             self.fail(format!("a message that cannot be read: {notice:?}"));
-            return String::new();
+            return None;
         };
         self.note(format!("message {position} for {endpoint}"));
         let mut watch = self.watch();
@@ -194,15 +205,17 @@ impl World {
             data["status"].as_str().unwrap_or_default(),
         );
         let start = watch.start;
-        if let Err(what) = watch.ears.hear(&endpoint, position, told, start) {
+        let heard = watch.ears.hear(&endpoint, position, told, start);
+        heard.unwrap_or_else(|what| {
             watch.fail(what);
-        }
-        endpoint
+            None
+        })
     }
 
-    /// An administrator enables what is disabled. At the end also what waits for its next attempt.
+    /// An administrator looks after the endpoints: enables what is disabled, and sometimes disables
+    /// what is not.
     pub(crate) async fn mend_ears(&self) {
-        let behind = self.watch().ears.behind();
+        let all = self.watch().ears.list();
         let Some(engine) = self.engine() else {
             return;
         };
@@ -210,24 +223,50 @@ impl World {
         let Some(by) = engine.identity().principal(&root) else {
             return;
         };
-        for (id, is_disabled) in behind {
-            let Ok(id) = format!("whk_{id}").parse::<EndpointId>() else {
+        for (name, is_disabled) in all {
+            let Ok(id) = format!("whk_{name}").parse::<EndpointId>() else {
                 continue;
             };
-            if !is_disabled {
-                // At the end nobody has the patience to wait for hours.
-                let waits = engine.webhook(&by, id).is_ok_and(|endpoint| {
-                    let trying = endpoint.place.trying;
-                    trying.is_some_and(|trying| self.clock.now() < trying.next_at)
+            if is_disabled {
+                let from = self.strikes(Fault::HookMoved).then(|| {
+                    let first = self.watch().ears.first(&name);
+                    let last = self.disk().durable().stats();
+                    let last = last.map_or(first, |stats| stats.last_position);
+                    self.dice.between(first, last)
                 });
-                if self.weather.rages() || !waits {
-                    continue;
-                }
+                let enabled = engine.enable_webhook(&by, id, from, "it is back").await;
+                self.note(format!("{id} is enabled: {}", enabled.is_ok()));
+            } else if self.strikes(Fault::HookStopped) {
+                let disabled = engine.disable_webhook(&by, id, "not now").await;
+                self.note(format!("{id} is disabled: {}", disabled.is_ok()));
+            }
+        }
+    }
+
+    /// At the end nobody has the patience to wait for hours: who waits for the next try is woken.
+    pub(crate) async fn hurry_ears(&self) {
+        let Some(engine) = self.engine() else {
+            return;
+        };
+        let root = self.people().ids.get("root").cloned().unwrap_or_default();
+        let Some(by) = engine.identity().principal(&root) else {
+            return;
+        };
+        let behind = self.watch().ears.behind();
+        for name in behind {
+            let Ok(id) = format!("whk_{name}").parse::<EndpointId>() else {
+                continue;
+            };
+            let waits = engine.webhook(&by, id).is_ok_and(|endpoint| {
+                let trying = endpoint.place.trying;
+                trying.is_some_and(|trying| self.clock.now() < trying.next_at)
+            });
+            if waits {
                 drop(engine.disable_webhook(&by, id, "it hangs").await);
             }
-            let enabled = engine.enable_webhook(&by, id, None, "it is back").await;
-            self.note(format!("{id} is enabled: {}", enabled.is_ok()));
         }
+        self.pull();
+        self.mend_ears().await;
     }
 }
 

@@ -212,8 +212,8 @@ impl Life {
         let settled = people.settle_in(&engine).await;
         *self.world.people() = people;
         settled?;
-        if self.world.has_ears {
-            self.world.wish(&engine).await?;
+        for number in 0..self.world.ears {
+            self.world.wish(&engine, number).await?;
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ impl World {
         world.must_have_moved();
         let bound = world.clock.true_ms() + millis(QUIET_MAX);
         while !world.is_over() && world.clock.true_ms() < bound {
-            world.mend_ears().await;
+            world.hurry_ears().await;
             world.settle().await;
             if world.wait_until(LOOK, World::is_over).await.is_none() {
                 return false;

@@ -98,8 +98,7 @@ impl Watch {
             if record.stream.as_str().starts_with("person/") {
                 self.people.record(record, &decode(record)?, books.now)?;
             }
-            self.ears.other(record);
-            return Ok(());
+            return self.ears.other(record, self.start);
         };
         self.note(format!(
             "{} {} {id} {}",

@@ -77,6 +77,8 @@ faults! {
     HookSilent, "N3 a message is taken, never answered", 100;
     HookLate, "N3 a message is taken, answered late", 200;
     HookGone, "N2 an endpoint is gone", 30;
+    HookStopped, "K1 an endpoint is disabled by people", 300;
+    HookMoved, "K1 an endpoint is enabled at another place", 500;
     RolesChange, "K1 roles are changed", 30;
     PersonLeaves, "K1 an approver leaves, or comes back", 30;
     KeyRevoked, "W3 a key is revoked", 20;

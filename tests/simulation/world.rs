@@ -63,8 +63,8 @@ pub(crate) struct World {
     entropy: Arc<Dice>,
     /// Of the way to webhook endpoints.
     pub(crate) post: Dice,
-    /// Whether there are webhook endpoints.
-    pub(crate) has_ears: bool,
+    /// How many webhook endpoints there are.
+    pub(crate) ears: u64,
     key: SigningKey,
     pub(crate) broken: Broken,
     parts: Parts,
@@ -112,7 +112,11 @@ impl World {
             weather,
             bank,
             entropy: Arc::new(Dice::new(seed, "entropy")),
-            has_ears: Dice::new(seed, "ears").in_thousand(330),
+            ears: match Dice::new(seed, "ears").below(1000) {
+                0..150 => 1,
+                150..330 => 2,
+                _ => 0,
+            },
             key: SigningKey::random(&Dice::new(seed, "key")).expect("dice never fail"),
             post: Dice::new(seed, "post"),
             broken,
@@ -218,6 +222,7 @@ impl World {
         let disk = SimDisk::over(left, self.parts.clone());
         *held(&self.disk) = Arc::new(disk);
         self.watch().switch.bury();
+        self.watch().ears.bury();
         self.pull();
         self.watch().people.bury();
     }
