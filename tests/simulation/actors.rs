@@ -51,7 +51,9 @@ impl Deed {
         if world.watch().switch.is_paused && world.dice.in_thousand(250) {
             return Self::Resume;
         }
-        if 0 < world.ears && world.dice.in_thousand(50) {
+        let is_any_off = world.watch().ears.list().iter().any(|(_, is_off)| *is_off);
+        let rate = if is_any_off { 250 } else { 60 };
+        if 0 < world.ears && world.dice.in_thousand(rate) {
             return Self::Mend;
         }
         match world.dice.below(100) {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::books::{Books, Letter};
 use crate::clock::SimClock;
 use crate::dice::Dice;
+use crate::safe::Safe;
 use crate::tools::{LIFETIME_MS, SETTLE_MS, kept_ms};
 use crate::weather::{Fault, Weather};
 use crate::world::Broken;
@@ -29,6 +30,7 @@ pub(crate) struct Bank {
     weather: Arc<Weather>,
     clock: Arc<SimClock>,
     on_send: OnSend,
+    safe: Arc<Safe>,
     /// Until then the source of truth answers nobody, in true time.
     out_until: AtomicU64,
     /// What of it is broken on purpose: what the checks must find.
@@ -47,6 +49,7 @@ impl Bank {
         dice: Dice,
         weather: Arc<Weather>,
         clock: Arc<SimClock>,
+        safe: Arc<Safe>,
         broken: Broken,
         on_send: OnSend,
     ) -> Self {
@@ -56,6 +59,7 @@ impl Bank {
             weather,
             clock,
             on_send,
+            safe,
             out_until: AtomicU64::new(0),
             broken,
         }
@@ -258,6 +262,19 @@ impl Bank {
         Ok(answer(200, body.to_string().as_bytes()))
     }
 
+    async fn take(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
+        let path = outgoing.url.trim_start_matches("https://bank.example/");
+        let path = path.to_owned();
+        if let Some(key) = path.strip_prefix("find?key=") {
+            return self.find(&unescaped(key)).await;
+        }
+        match path.split_once('/') {
+            Some(("orders" | "look", order)) => self.order(order).await,
+            Some((kind, order)) => self.pay(outgoing, kind, order).await,
+            None => Ok(answer(404, b"")),
+        }
+    }
+
     async fn order(&self, name: &str) -> Result<Answer, CallError> {
         self.wait(1, 200).await;
         if self.strikes(Fault::StateDown) {
@@ -275,6 +292,12 @@ impl Bank {
             ..answer(200, body.to_string().as_bytes())
         })
     }
+}
+
+/// The secret that a request bears.
+pub(crate) fn secret_of(outgoing: &Outgoing) -> Option<&str> {
+    let (_, value) = outgoing.secret_headers.first()?;
+    value.expose().strip_prefix("Bearer ")
 }
 
 fn answer(status: u16, body: &[u8]) -> Answer {
@@ -308,17 +331,11 @@ pub(crate) struct Line(pub(crate) Arc<Bank>);
 impl Target for Line {
     async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
         let bank = &self.0;
-        let path = outgoing
-            .url
-            .trim_start_matches("https://bank.example/")
-            .to_owned();
-        if let Some(key) = path.strip_prefix("find?key=") {
-            return bank.find(&unescaped(key)).await;
-        }
-        match path.split_once('/') {
-            Some(("orders" | "look", order)) => bank.order(order).await,
-            Some((kind, order)) => bank.pay(outgoing, kind, order).await,
-            None => Ok(answer(404, b"")),
+        let secret = secret_of(&outgoing).map(str::to_owned);
+        let seen = bank.take(outgoing).await;
+        match secret {
+            Some(secret) if bank.strikes(Fault::SecretRepeated) => bank.safe.repeat(&secret, seen),
+            Some(_) | None => seen,
         }
     }
 }

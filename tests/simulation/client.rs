@@ -58,6 +58,7 @@ impl World {
             text: String::from_utf8_lossy(&bytes).into_owned(),
         };
         self.note(format!("{line} answered {}", answer.status.as_u16()));
+        self.must_not_tell(&answer.text, &line);
         if answer.status == StatusCode::INTERNAL_SERVER_ERROR {
             self.fail(format!("{line} is answered with 500: {}", answer.text));
         }

@@ -191,6 +191,7 @@ impl World {
             return None;
         };
         self.note(format!("message {position} for {endpoint}"));
+        self.must_not_tell(&notice.body, "a message");
         let mut watch = self.watch();
         let secret = watch.ears.secret(&endpoint).unwrap_or_default();
         if !is_signed(&secret, notice) {

@@ -72,7 +72,7 @@ impl Known {
     }
 }
 
-const ALL: [Known; 12] = [
+const ALL: [Known; 14] = [
     tool("refund", "refund:", Call::To("plain"), true).by(Approval {
         need: (2, Some("finance")),
         above: None,
@@ -90,6 +90,8 @@ const ALL: [Known; 12] = [
     tool("charge_kept", "kept:", Call::To("kept"), true),
     tool("charge_again", "again:", Call::To("brief"), false),
     tool("refund_again", "refund-again:", Call::To("kept"), false).by(anybody(60)),
+    tool("refund_secret", "refund-secret:", Call::To("plain"), true).by(anybody(60)),
+    tool("charge_secret", "charge-secret:", Call::To("kept"), false),
     tool("wipe", "wipe:", Call::To("plain"), true),
     tool("wipe_blind", "", Call::To("plain"), false),
     tool("wipe_again", "wipe-again:", Call::To("brief"), false),

@@ -115,6 +115,9 @@ impl Life {
             if world.strikes(Fault::ClockForwardWhileDown) {
                 world.clock.step(step_of(&world.dice));
             }
+            if world.strikes(Fault::SecretRotatedWhileDown) {
+                world.safe.rotate();
+            }
             if world.strikes(Fault::ClockBackWhileDown) {
                 world.clock.step(-step_of(&world.dice));
             }
@@ -232,6 +235,9 @@ impl Life {
         if world.strikes(Fault::StateMoves) {
             let by = i64::try_from(dice.between(1, 200)).unwrap_or(1);
             world.bank.moves(&format!("o{}", dice.below(4)), by);
+        }
+        if world.strikes(Fault::SecretRotated) {
+            world.safe.rotate();
         }
         self.set_clock();
         if world.strikes(Fault::Crash) {

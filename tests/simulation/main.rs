@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Read [`life`] first: one seed. [`world`] is what it lives in: [`clock`], [`disk`], [`bank`] (the
-//! target), the people of [`people`] and what they do in [`actors`] and, where they are workers,
+//! target) and the [`safe`] with the credential for it, the people of [`people`] and what they do in [`actors`] and, where they are workers,
 //! [`hands`], who ask by [`claims`]; [`staff`] are operators, who also use the pause [`switch`], and [`hooks`] are the
 //! endpoints of webhooks. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
 //! end. What the engine reads of the disk it reads through [`eyes`]. After every step [`watch`] reads
@@ -42,6 +42,7 @@ mod quiet;
 mod reach;
 mod rebuild;
 mod run;
+mod safe;
 mod staff;
 mod switch;
 mod tests;

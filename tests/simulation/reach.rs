@@ -65,12 +65,6 @@ const EXCEPT: &[(&str, &str, &str, Why)] = &[
         Seldom("needs a change of mind within 20 seconds"),
     ),
     (
-        "action.secret_named",
-        "executing",
-        "executing",
-        Seldom("no tool of the simulation has a secret"),
-    ),
-    (
         "action.answer_kept",
         "executing",
         "executing",

@@ -23,11 +23,14 @@ pub(crate) fn kept_ms(part: &str) -> Option<u64> {
     }
 }
 
+/// The file in which the secret of some tools stands.
+const SECRET: &str = "bank.key";
+
 /// The tools whose calls workers carry out.
 pub(crate) const PULLED: [&str; 2] = ["deliver", "deliver_blind"];
 
 /// Every tool that is recorded, with how often it is asked for.
-pub(crate) const TOOLS: [(&str, u64); 12] = [
+pub(crate) const TOOLS: [(&str, u64); 14] = [
     ("refund", 6),
     ("refund_closed", 3),
     ("refund_blind", 2),
@@ -35,6 +38,8 @@ pub(crate) const TOOLS: [(&str, u64); 12] = [
     ("charge_kept", 3),
     ("charge_again", 4),
     ("refund_again", 3),
+    ("refund_secret", 3),
+    ("charge_secret", 3),
     ("wipe", 3),
     ("wipe_blind", 2),
     ("wipe_again", 1),
@@ -108,6 +113,11 @@ fn first() -> Value {
         "happened": "size(body.found) > 0",
         "settle": "2s",
     });
+    // The same, for who has a credential.
+    let signed = |mut part: Value| {
+        part["http"]["auth"] = json!({ "bearer": { "file": SECRET } });
+        part
+    };
     let mut closed = execute("plain");
     closed["http"]["headers"] = json!({ "If-Match": "{state_etag}" });
     let enough = json!([{ "rule": "state.left >= args.amount", "message": "more than is left" }]);
@@ -156,6 +166,17 @@ fn first() -> Value {
             "safetyClass": "approval-bound", "input": input, "state": state,
             "idempotencyKey": "refund-again:{order}:{reference}", "execute": execute("kept"),
             "requestLifetime": "60s", "keyRetention": "24h", "approval": { "expiresIn": "1h" },
+        },
+        "refund_secret": {
+            "safetyClass": "approval-bound", "input": input, "preconditions": enough,
+            "idempotencyKey": "refund-secret:{order}:{reference}", "state": signed(state.clone()),
+            "execute": signed(execute("plain")), "check": signed(check.clone()),
+            "requestLifetime": "60s", "approval": { "expiresIn": "1h" },
+        },
+        "charge_secret": {
+            "safetyClass": "write-once-checkable", "input": input,
+            "idempotencyKey": "charge-secret:{order}:{reference}",
+            "execute": signed(execute("kept")), "requestLifetime": "60s", "keyRetention": "24h",
         },
         "wipe_again": {
             "safetyClass": "irreversible", "input": input,

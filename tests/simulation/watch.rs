@@ -24,7 +24,7 @@ const LATE_MS: i64 = 600_000;
 pub(crate) struct Watch {
     /// By the hexadecimal part of the id.
     pub(crate) models: BTreeMap<String, Model>,
-    by_key: BTreeMap<String, String>,
+    pub(crate) by_key: BTreeMap<String, String>,
     /// Where the last commit record of each action is.
     commits: BTreeMap<String, Position>,
     read: Position,

@@ -62,6 +62,10 @@ faults! {
     WorkerDies, "P3 a worker is gone for good", 150;
     ClaimAgain, "R1 the same claim again, under its key", 800;
     HangsUp, "R1 a worker hangs up while it claims", 250;
+    SecretRotated, "K2 a secret is rotated", 60;
+    SecretRotatedWhileDown, "K2 a secret is rotated while no process runs", 300;
+    SecretMissing, "K2 a secret cannot be read", 100;
+    SecretRepeated, "a target repeats our secret", 600;
     Repeat, "R1 the same request again", 400;
     DoubleClick, "R1 two clicks at once", 400;
     StaleTab, "R1 an old tab is used", 600;
@@ -77,8 +81,8 @@ faults! {
     HookSilent, "N3 a message is taken, never answered", 100;
     HookLate, "N3 a message is taken, answered late", 200;
     HookGone, "N2 an endpoint is gone", 30;
-    HookStopped, "K1 an endpoint is disabled by people", 300;
-    HookMoved, "K1 an endpoint is enabled at another place", 500;
+    HookStopped, "K1 an endpoint is disabled by people", 500;
+    HookMoved, "K1 an endpoint is enabled at another place", 900;
     RolesChange, "K1 roles are changed", 30;
     PersonLeaves, "K1 an approver leaves, or comes back", 30;
     KeyRevoked, "W3 a key is revoked", 20;

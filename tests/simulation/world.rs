@@ -8,13 +8,14 @@ use holdpoint_engine::webhook::SigningKey;
 use holdpoint_storage::{EventLog, MemoryLog};
 use holdpoint_web::{AppState, WebConfig, router};
 
-use crate::bank::{Bank, Line};
+use crate::bank::{Bank, Line, secret_of};
 use crate::clock::SimClock;
 use crate::dice::Dice;
 use crate::disk::{Parts, SimDisk};
 use crate::eyes::Eyes;
 use crate::hooks::Post;
 use crate::people::People;
+use crate::safe::Safe;
 use crate::tools;
 use crate::watch::Watch;
 use crate::weather::{Fault, Weather};
@@ -60,6 +61,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<SimClock>,
     pub(crate) weather: Arc<Weather>,
     pub(crate) bank: Arc<Bank>,
+    pub(crate) safe: Arc<Safe>,
     entropy: Arc<Dice>,
     /// Of the way to webhook endpoints.
     pub(crate) post: Dice,
@@ -88,6 +90,7 @@ impl World {
             clock: Arc::clone(&clock),
             lies: broken == Broken::Disk,
         };
+        let safe = Arc::new(Safe::new(Dice::new(seed, "safe"), Arc::clone(&weather)));
         // The bank tells the world of each request, and the world asks the bank for the truth.
         let known: Arc<OnceLock<Weak<Self>>> = Arc::default();
         let told = Arc::clone(&known);
@@ -95,12 +98,16 @@ impl World {
             Dice::new(seed, "bank"),
             Arc::clone(&weather),
             Arc::clone(&clock),
+            Arc::clone(&safe),
             broken,
             Box::new(move |books, outgoing, key| {
                 if let Some(world) = told.get().and_then(Weak::upgrade) {
                     let disk = world.disk();
                     let mut watch = held(&world.watch);
                     watch.pull(disk.durable(), books);
+                    let secret = secret_of(outgoing);
+                    let version = secret.map(|secret| world.safe.version_of(secret));
+                    watch.must_be_named(key, version);
                     watch.sends(books, outgoing, key, disk.failure());
                 }
             }),
@@ -111,6 +118,7 @@ impl World {
             clock,
             weather,
             bank,
+            safe,
             entropy: Arc::new(Dice::new(seed, "entropy")),
             ears: match Dice::new(seed, "ears").below(1000) {
                 0..150 => 1,
@@ -162,6 +170,7 @@ impl World {
     pub(crate) fn conserve(&self) {
         let books = self.bank.books();
         self.watch().conserve(&books);
+        self.must_not_keep();
     }
 
     pub(crate) fn note(&self, line: impl std::fmt::Display) {
@@ -186,6 +195,7 @@ impl World {
             clock: Arc::clone(&self.clock) as Arc<_>,
             entropy: Arc::clone(&self.entropy) as Arc<_>,
             target: Some(Arc::new(Line(Arc::clone(&self.bank)))),
+            secrets: Some(Arc::clone(&self.safe) as Arc<_>),
             calls_max: 8,
             webhooks: WebhookOptions {
                 key: Ok(self.key.clone()),

@@ -47,7 +47,7 @@ use crate::run::shell::Runs;
 use crate::schedule::shell::Schedules;
 use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
 use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
-use crate::target::{HttpTarget, Locals, NetworkOptions, Target, World};
+use crate::target::{HttpTarget, Locals, NetworkOptions, SecretFiles, SecretSource, Target, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
 use crate::webhook::{Deliverer, Sender, Webhooks};
@@ -130,6 +130,7 @@ impl Engine {
             network,
             locals,
             target,
+            secrets,
             calls_max,
             confirm_restore,
             webhooks,
@@ -190,7 +191,7 @@ impl Engine {
         let work = Arc::new(Work {
             store: Arc::clone(&store),
             registry: with_built_in(registry, runs.http),
-            world: world(target, &network, runs.http, locals),
+            world: world(target, &network, runs.http, locals, secrets),
         });
         let dispatcher = inbox.receivers().map(|receivers| {
             tokio::spawn(Dispatcher::new(Arc::clone(&work), receivers, calls_max).run())
@@ -320,16 +321,18 @@ fn world(
     network: &NetworkOptions,
     http: HttpTools,
     locals: Locals,
+    secrets: Option<Arc<dyn SecretSource>>,
 ) -> World {
+    let secrets = secrets.unwrap_or_else(|| Arc::new(SecretFiles));
     if let Some(target) = target {
-        return World::new(Arc::clone(&target), target, locals);
+        return World::new(Arc::clone(&target), target, locals, secrets);
     }
     let named: Arc<dyn Target> = Arc::new(HttpTarget::new(network.clone()));
     let asked: Arc<dyn Target> = match http {
         HttpTools::Open => Arc::clone(&named),
         HttpTools::Off | HttpTools::Guarded => Arc::new(HttpTarget::strict(network.clone())),
     };
-    World::new(named, asked, locals)
+    World::new(named, asked, locals, secrets)
 }
 
 /// Whether the principal may see the action.

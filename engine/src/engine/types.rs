@@ -14,7 +14,7 @@ use crate::canon::Digest;
 use crate::incarnation::Underway;
 use crate::run::code::Workflows;
 use crate::run::heal::Helper;
-use crate::target::{Locals, NetworkOptions, Target};
+use crate::target::{Locals, NetworkOptions, SecretSource, Target};
 use crate::time::{Clock, Entropy, SystemClock, SystemEntropy, Timestamp};
 
 /// What an engine is made of, apart from its log and its tools.
@@ -31,6 +31,8 @@ pub struct Options {
     pub locals: Locals,
     /// What takes the place of the network; none for the real one.
     pub target: Option<Arc<dyn Target>>,
+    /// What takes the place of the files in which secrets stand; none for these.
+    pub secrets: Option<Arc<dyn SecretSource>>,
     /// How many calls may be on their way at once, over all tools; at least 2.
     pub calls_max: usize,
     /// Whether an operator has confirmed that no other copy of this log is in use. Without that a copy
@@ -76,6 +78,7 @@ impl Default for Options {
             network: NetworkOptions::default(),
             locals: Locals::default(),
             target: None,
+            secrets: None,
             calls_max: 64,
             confirm_restore: false,
             webhooks: WebhookOptions::default(),

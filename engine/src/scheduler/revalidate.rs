@@ -4,7 +4,6 @@ use super::work::Work;
 use crate::action::{Action, Revalidation, Snapshot, Window};
 use crate::run::StepTry;
 use crate::seeded::Bug;
-use crate::target::secret_of;
 use crate::tool::{Context, Execute, StateView, Tool};
 
 impl Work {
@@ -72,7 +71,7 @@ impl Work {
             requirement,
             window: state_window(tool, reads && snapshot.is_some()),
             secret: if same_tool {
-                secret_of(tool).await
+                self.world.secret_of(tool).await
             } else {
                 None
             },

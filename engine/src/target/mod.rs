@@ -41,7 +41,8 @@ pub use http::HttpTarget;
 pub use local::{LocalCall, LocalError, Locals};
 pub use notify::{Notice, Noticed, Notifier};
 pub(crate) use permit::CommitPermit;
-pub(crate) use secrets::secret_of;
+pub(crate) use secrets::SecretFiles;
+pub use secrets::SecretSource;
 pub(crate) use world::World;
 
 /// The method of a rendered request that a registered closure answers.

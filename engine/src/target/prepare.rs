@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::secrets::{self, Secrets};
+use super::secrets::{self, SecretSource, Secrets};
 use super::{Hidden, Outgoing};
 use crate::action::Rendered;
 use crate::tool::{HttpCall, Origin, origin_of};
@@ -21,13 +21,15 @@ pub(super) fn left(until: Instant) -> Duration {
 pub(super) async fn outgoing(
     call: &HttpCall,
     rendered: &Rendered,
+    source: &dyn SecretSource,
     until: Instant,
 ) -> Result<(Outgoing, Secrets), String> {
     let mut secrets = Secrets::default();
     let secret_headers = match &call.auth {
         Some(auth) => {
             // A file can be on a disk that does not answer.
-            let read = tokio::time::timeout_at(until, secrets::header(auth, &mut secrets)).await;
+            let header = secrets::header(auth, source, &mut secrets);
+            let read = tokio::time::timeout_at(until, header).await;
             let name = &auth.secret().name;
             vec![read.map_err(|_| format!("the secret {name} could not be read in time"))??]
         }

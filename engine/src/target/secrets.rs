@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 
+use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -16,6 +17,31 @@ use crate::tool::{Auth, Execute, SecretRef, Tool};
 
 /// What stands in the place of a secret that came back.
 const IN_ITS_PLACE: &str = "(hidden)";
+
+/// Where the secrets of tools are read. A test or a simulation can take the place of the files.
+#[async_trait]
+pub trait SecretSource: Send + Sync {
+    /// A secret, and the version that it is at; or why there is none, in words that say nothing of it.
+    async fn read(&self, secret: &SecretRef) -> Result<(Hidden, SecretVersion), String>;
+
+    /// The version that it is at; none where that cannot be seen.
+    async fn version(&self, secret: &SecretRef) -> Option<SecretVersion>;
+}
+
+/// The files that the tools file names.
+pub(crate) struct SecretFiles;
+
+#[async_trait]
+impl SecretSource for SecretFiles {
+    async fn read(&self, secret: &SecretRef) -> Result<(Hidden, SecretVersion), String> {
+        read(secret).await
+    }
+
+    async fn version(&self, secret: &SecretRef) -> Option<SecretVersion> {
+        let metadata = tokio::fs::metadata(&secret.path).await.ok()?;
+        Some(version_of(secret, &metadata))
+    }
+}
 
 /// What was sent in one call and must not be kept: some targets repeat the request in an answer.
 #[derive(Default)]
@@ -69,8 +95,12 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// The header that proves who we are, or why there is none. The text names the file, never what is
 /// in it. What was read is added to `secrets`.
-pub(super) async fn header(auth: &Auth, secrets: &mut Secrets) -> Result<(String, Hidden), String> {
-    let (secret, version) = read(auth.secret()).await?;
+pub(super) async fn header(
+    auth: &Auth,
+    source: &dyn SecretSource,
+    secrets: &mut Secrets,
+) -> Result<(String, Hidden), String> {
+    let (secret, version) = source.read(auth.secret()).await?;
     secrets.version = Some(version);
     secrets.add(secret.expose());
     let authorization = |value: String| ("Authorization".to_owned(), Hidden::new(value));
@@ -87,15 +117,14 @@ pub(super) async fn header(auth: &Auth, secrets: &mut Secrets) -> Result<(String
 
 /// The version that the secret of a tool's calls is at; none where they need none, or where that
 /// cannot be seen, so that none can be sent either.
-pub(crate) async fn secret_of(tool: &Tool) -> Option<SecretVersion> {
+pub(super) async fn version_for(tool: &Tool, source: &dyn SecretSource) -> Option<SecretVersion> {
     let secret = match &tool.execute {
         Execute::Http(call) => call.auth.as_ref()?.secret(),
         Execute::Local(_) | Execute::Worker | Execute::Request(_) => return None,
     };
     // A file can be on a disk that does not answer.
-    let looked = tokio::time::timeout(tool.timeout, tokio::fs::metadata(&secret.path));
-    let metadata = looked.await.ok()?.ok()?;
-    Some(version_of(secret, &metadata))
+    let looked = tokio::time::timeout(tool.timeout, source.version(secret));
+    looked.await.ok()?
 }
 
 /// Made of what the operating system notes about the file, not of what is in it: whoever reads it,

@@ -11,7 +11,7 @@ use super::classify::{Rules, classify};
 use super::filled::{filled, fits, set_apart};
 use super::local::{LocalCall, Locals};
 use super::prepare::{CONNECT_TIMEOUT, add_content_type, has_header, left, outgoing, request};
-use super::secrets::Secrets;
+use super::secrets::{self, SecretSource, Secrets};
 use super::{Answer, CallError, CommitPermit, LOCAL_METHOD, Outgoing, Target};
 use crate::action::{
     ActionId, AnswerBody, AttemptOutcome, Finding, Rendered, SafetyClass, SecretVersion, Snapshot,
@@ -38,18 +38,31 @@ pub(crate) struct World {
     /// What calls the URLs that arguments name.
     requests: Arc<dyn Target>,
     locals: Locals,
+    secrets: Arc<dyn SecretSource>,
     /// What is held beside the steps of runs.
     pub(crate) asides: Asides,
 }
 
 impl World {
-    pub(crate) fn new(target: Arc<dyn Target>, requests: Arc<dyn Target>, locals: Locals) -> Self {
+    pub(crate) fn new(
+        target: Arc<dyn Target>,
+        requests: Arc<dyn Target>,
+        locals: Locals,
+        secrets: Arc<dyn SecretSource>,
+    ) -> Self {
         Self {
             target,
             requests,
             locals,
+            secrets,
             asides: Asides::default(),
         }
+    }
+
+    /// The version that the secret of a tool's calls is at; none where they need none, or where that
+    /// cannot be seen.
+    pub(crate) async fn secret_of(&self, tool: &Tool) -> Option<SecretVersion> {
+        secrets::version_for(tool, self.secrets.as_ref()).await
     }
 
     /// Reads the state; none where the tool has no state query. Fails with words for people.
@@ -228,7 +241,7 @@ impl World {
         };
         let sent = with.as_ref().unwrap_or(rendered);
         let prepared = match http {
-            Some(http) => outgoing(http, sent, until).await,
+            Some(http) => outgoing(http, sent, self.secrets.as_ref(), until).await,
             None => request(sent, until),
         };
         let (mut outgoing, mut hidden) = match prepared {
@@ -285,7 +298,8 @@ impl World {
     ) -> Result<Answer, String> {
         assert_eq!(rendered.method, "GET", "reading changes nothing");
         let until = Instant::now() + tool.timeout;
-        let (mut outgoing, mut hidden) = outgoing(call, rendered, until).await?;
+        let source = self.secrets.as_ref();
+        let (mut outgoing, mut hidden) = outgoing(call, rendered, source, until).await?;
         if let Some(id) = id {
             // What was sent may be what is read.
             hidden.add_inputs(&self.asides.secrets(id));

@@ -29,6 +29,8 @@ pub(crate) struct Attempt {
     lease: Option<(u64, i64)>,
     /// The key under which a worker asked for it, as the log names it.
     pub(crate) asked: Option<Digest>,
+    /// The version of the secret that it is to be sent with.
+    pub(crate) secret: Option<String>,
     /// How often a request of it reached the network, or a worker was told to carry it out.
     sent: u32,
 }

@@ -232,7 +232,21 @@ impl Model {
                 attempt::ask(&mut self.attempts, *attempt, key.key)?;
                 "executing"
             }
-            (Event::SecretNamed { .. } | Event::AnswerKept { .. }, "executing") => "executing",
+            (
+                Event::SecretNamed {
+                    attempt, secret, ..
+                },
+                "executing",
+            ) => {
+                let count = self.attempts.len();
+                let last = self.attempts.last_mut().filter(|last| !last.is_sent());
+                let Some(last) = last.filter(|_| *attempt as usize == count) else {
+                    return Err(format!("I16: a secret of attempt {attempt} of {count}"));
+                };
+                last.secret = Some(secret.version.clone());
+                "executing"
+            }
+            (Event::AnswerKept { .. }, "executing") => "executing",
             (Event::Scheduled { not_before, .. }, "staged" | "accepted") => {
                 must!(
                     self.chosen == Some(not_before.rfc3339()),
