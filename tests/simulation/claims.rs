@@ -156,7 +156,6 @@ impl Watch {
             return Err(format!("I12: the epoch {epoch} is told, durable: {own:?}"));
         }
         let known = match (attempt.asked, key) {
-            (None, None) => None,
             (Some(digest), Some(key)) => {
                 let before = self
                     .claims
@@ -165,7 +164,7 @@ impl Watch {
                     .or_insert_with(|| key.to_owned());
                 (before == key).then_some(digest)
             }
-            (None, Some(_)) | (Some(_), None) => None,
+            (None, _) | (Some(_), None) => None,
         };
         if known != attempt.asked || known.is_some() != key.is_some() {
             return Err(format!(

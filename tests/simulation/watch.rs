@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::access::People;
 use crate::books::Books;
-use crate::disk::Failure;
 use crate::claims::Claims;
+use crate::disk::Failure;
 use crate::ears::Ears;
 use crate::model::{End, Model};
 use crate::switch::Switch;
