@@ -44,6 +44,7 @@ impl Known {
         }
         for endpoint in &mut known.endpoints {
             endpoint.place = Place::default();
+            endpoint.silent = None;
         }
         known
     }
