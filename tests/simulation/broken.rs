@@ -7,7 +7,7 @@ use crate::run::many;
 use crate::world::Broken;
 
 /// How many seeds a mistake may take to be found.
-const FOUND_WITHIN: u64 = 600;
+const FOUND_WITHIN: u64 = 1_200;
 
 /// Lives through seeds in a process with the mistake. Answers with what it says that does not hold;
 /// none where the engine meets it first, and ends the process.
@@ -164,7 +164,9 @@ fn i27_a_doubt_that_nobody_looks_at_is_found() {
 fn i22_a_call_that_leaves_after_a_write_failed_is_found() {
     let sum = many(0, FOUND_WITHIN, Broken::Deaf);
     let (_, what, _) = sum.wrong.first().expect("a violation");
-    assert!(what.starts_with("I22") || what.starts_with("I5"), "{what}");
+    // What was lost with that write is sent all the same.
+    let names = ["I22", "I5", "I1:"];
+    assert!(names.iter().any(|name| what.starts_with(name)), "{what}");
 }
 
 #[test]

@@ -169,11 +169,11 @@ impl World {
 
 impl Watch {
     /// A call is sent with the version of the secret that its commit record names.
-    pub(crate) fn must_be_named(&mut self, key: &str, version: Option<String>) {
+    pub(crate) fn must_be_named(&mut self, key: &str, version: Option<&str>) {
         let model = self.by_key.get(key).and_then(|id| self.models.get(id));
         let last = model.and_then(|model| model.attempts.last());
         let named = last.and_then(|last| last.secret.clone());
-        if named != version {
+        if named.as_deref() != version {
             self.fail(format!(
                 "I16: {key} is sent with the secret {version:?}, its commit record names {named:?}"
             ));

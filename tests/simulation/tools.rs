@@ -101,6 +101,12 @@ fn execute(kind: &str) -> Value {
     })
 }
 
+/// The same, sent with a credential.
+fn signed(mut part: Value) -> Value {
+    part["http"]["auth"] = json!({ "bearer": { "file": SECRET } });
+    part
+}
+
 fn first() -> Value {
     let state = json!({
         "http": { "get": "https://bank.example/orders/{order}" },
@@ -113,11 +119,6 @@ fn first() -> Value {
         "happened": "size(body.found) > 0",
         "settle": "2s",
     });
-    // The same, for who has a credential.
-    let signed = |mut part: Value| {
-        part["http"]["auth"] = json!({ "bearer": { "file": SECRET } });
-        part
-    };
     let mut closed = execute("plain");
     closed["http"]["headers"] = json!({ "If-Match": "{state_etag}" });
     let enough = json!([{ "rule": "state.left >= args.amount", "message": "more than is left" }]);

@@ -107,7 +107,7 @@ impl World {
                     watch.pull(disk.durable(), books);
                     let secret = secret_of(outgoing);
                     let version = secret.map(|secret| world.safe.version_of(secret));
-                    watch.must_be_named(key, version);
+                    watch.must_be_named(key, version.as_deref());
                     watch.sends(books, outgoing, key, disk.failure());
                 }
             }),
