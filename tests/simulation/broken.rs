@@ -194,3 +194,8 @@ fn i10_a_source_of_truth_that_lies_is_found() {
     let (_, what, _) = sum.wrong.first().expect("a violation");
     assert!(what.starts_with("I10"), "{what}");
 }
+
+#[test]
+fn i16_a_secret_that_is_kept_from_an_answer_is_found() {
+    must_find("secret_in_error", &["I16"]);
+}
