@@ -18,7 +18,7 @@ use crate::steps::Plot;
 use crate::world::{Life, NOT_BEFORE, World, auditor};
 
 /// Longer than any case needs; what is not at its end by then hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What waits in vain for the clock is given a second of it.
 const NUDGE: Duration = Duration::from_millis(10);
