@@ -99,10 +99,11 @@ const ROWS: &[(&str, &str, [u16; 9])] = &[
         "/v1/runs/{id}/events",
         [401, 200, 200, 404, 404, 200, 200, 200, 200],
     ),
+    // Whoever may send one learns that this run, which is of a skill file, takes none.
     (
         "POST",
         "/v1/runs/{id}/events",
-        [401, 200, 200, 404, 404, 403, 403, 200, 403],
+        [401, 422, 422, 404, 404, 403, 403, 422, 403],
     ),
     (
         "POST",
