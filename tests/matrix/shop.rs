@@ -65,7 +65,7 @@ impl Books {
     fn knows(&mut self, key: &str) -> bool {
         let now = self.now;
         let first = *self.seen.entry(key.to_owned()).or_insert(now);
-        if KEPT <= now - first {
+        if KEPT <= now.saturating_sub(first) {
             self.seen.insert(key.to_owned(), now);
             return false;
         }
@@ -125,7 +125,7 @@ impl Way {
         let lost = |text: &str| CallError::Unknown(text.to_owned());
         let begun = self.shop.books().now;
         // Nothing leaves after the time that the call was given.
-        let is_over = || outgoing.timeout <= self.shop.books().now - begun;
+        let is_over = || outgoing.timeout <= self.shop.books().now.saturating_sub(begun);
         if fails(Moment::Before).await || is_over() {
             return Err(CallError::NotDelivered("no such name".to_owned()));
         }
