@@ -152,6 +152,11 @@ pub const LEASE_MS_MAX: u64 = 60 * 60 * 1000;
 /// The longest that one attempt may be held with heartbeats, in milliseconds: 24 hours.
 pub const LEASE_TOTAL_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
+/// So much of a hold window is waited for anew, in milliseconds, where the process was started in it or
+/// since: 10 minutes. While no process ran the clock may have been set by any amount, and a window that
+/// people were promised must not be over for that. Longer would let restarts end what is held for a day.
+pub const HOLD_ANEW_MS_MAX: u64 = 10 * 60 * 1000;
+
 /// A heartbeat is stored at most this often, in milliseconds; in between it is only answered.
 pub const HEARTBEAT_EVERY_MS_MIN: u64 = 1000;
 

@@ -60,6 +60,58 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// The time, and what a process knows of how much of it has really passed. A clock that is set forward
+/// makes it later, and lets nothing pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elapsed {
+    now: Timestamp,
+    began: Option<Timestamp>,
+    steps: Vec<(Timestamp, Duration)>,
+}
+
+impl Elapsed {
+    /// What a process knows that began to count at `began`, where it can count, and saw its clock set
+    /// forward by so much at these moments.
+    pub fn new(
+        now: Timestamp,
+        began: Option<Timestamp>,
+        steps: Vec<(Timestamp, Duration)>,
+    ) -> Self {
+        Self { now, began, steps }
+    }
+
+    /// The clock as it stands, believed.
+    pub fn by_clock(now: Timestamp) -> Self {
+        Self::new(now, None, Vec::new())
+    }
+
+    /// Now, as the clock stands.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// `start` and what has passed since then: now, less what the process saw the clock set forward in
+    /// between. What lies before the process is believed.
+    pub fn seen_since(&self, start: Timestamp) -> Timestamp {
+        let steps = self.steps.iter().filter(|(at, _)| start <= *at);
+        let stepped = steps.fold(Duration::ZERO, |sum, (_, step)| sum.saturating_add(*step));
+        less(self.now, stepped)
+    }
+
+    /// `start` and what has certainly passed since then: the same, less what lies before the process, in
+    /// which the clock may have been set by any amount.
+    pub fn proven_since(&self, start: Timestamp) -> Timestamp {
+        let before = self.began.map(|began| began.since(start));
+        less(self.seen_since(start), before.unwrap_or_default())
+    }
+}
+
+/// A moment that much earlier; stays at the beginning of time instead of overflowing.
+fn less(moment: Timestamp, time: Duration) -> Timestamp {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp(moment.0.saturating_sub(millis))
+}
+
 /// Where the time comes from.
 pub trait Clock: Send + Sync + 'static {
     /// The time now, as the machine is set.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
-use crate::time::Timestamp;
+use crate::time::{Elapsed, Timestamp};
 
 /// A wish. Everything it needs to be decided is inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub enum Command {
         by: String,
         /// Why, if said.
         reason: Option<String>,
+        /// How much time has really passed.
+        elapsed: Elapsed,
         /// Now.
         at: Timestamp,
     },
@@ -100,6 +102,8 @@ pub enum Command {
     Commit {
         /// What was found right before.
         revalidation: Revalidation,
+        /// How much time has really passed.
+        elapsed: Elapsed,
         /// Now.
         at: Timestamp,
     },
@@ -113,6 +117,8 @@ pub enum Command {
         lease_ms: u64,
         /// The key under which it asks, where there is one.
         key: Option<ClaimKey>,
+        /// How much time has really passed.
+        elapsed: Elapsed,
         /// Now.
         at: Timestamp,
     },

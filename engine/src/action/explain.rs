@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Action, Attempt, AttemptResult, Event, Phase};
 use crate::canon::CanonicalJson;
 use crate::limits::OVERDUE_MS;
-use crate::time::Timestamp;
+use crate::time::{Elapsed, Timestamp};
 
 /// The most characters of a late answer that one line shows; the event has all of it.
 const EVIDENCE_CHARS_MAX: usize = 300;
@@ -50,8 +50,9 @@ pub fn explain(
     action: &Action,
     events: &[Event],
     paused: bool,
-    now: Timestamp,
+    elapsed: &Elapsed,
 ) -> Option<Explanation> {
+    let now = elapsed.now();
     match &action.phase {
         Phase::Unknown { since, .. } => Some(Explanation {
             trouble: Trouble::Unknown,
@@ -68,7 +69,7 @@ pub fn explain(
         Phase::Approved { run_at, .. } | Phase::Accepted { run_at }
             if run_at.plus_ms(OVERDUE_MS) <= now =>
         {
-            Some(stuck(action, *run_at, paused))
+            Some(stuck(action, *run_at, paused, elapsed))
         }
         Phase::Staged
         | Phase::Approved { .. }
@@ -84,8 +85,9 @@ pub fn explain(
     }
 }
 
-fn stuck(action: &Action, since: Timestamp, paused: bool) -> Explanation {
+fn stuck(action: &Action, since: Timestamp, paused: bool, elapsed: &Elapsed) -> Explanation {
     let id = action.id;
+    let held = action.held_for(elapsed);
     let end = action.deadline().map_or_else(String::new, |deadline| {
         format!(" Without that it expires at {deadline}.")
     });
@@ -93,6 +95,15 @@ fn stuck(action: &Action, since: Timestamp, paused: bool) -> Explanation {
         (
             format!("nothing is sent while the engine is paused.{end}"),
             "holdpoint resume, once the reason for the pause is gone".to_owned(),
+        )
+    } else if !held.is_zero() {
+        (
+            format!(
+                "the machine's clock was set forward, or the server was started again, before its \
+                 time was really over: it is held back for another {} s.{end}",
+                held.as_secs() + 1
+            ),
+            format!("look at the clock of the machine; or holdpoint actions cancel {id}"),
         )
     } else if action.is_pulled() {
         (

@@ -20,6 +20,7 @@ mod event;
 mod evolve;
 mod explain;
 mod facts;
+mod held;
 mod id;
 mod kind;
 mod proposal;

@@ -1,7 +1,7 @@
 //! What people and callers do to an action that is there.
 
 use super::{ActError, Ballot, Engine, Versioned, may_see};
-use crate::action::{ActionId, Command, Refusal};
+use crate::action::{Action, ActionId, Command, Refusal};
 use crate::identity::{Principal, Role};
 use crate::store::CommitError;
 use crate::time::Timestamp;
@@ -45,9 +45,15 @@ impl Engine {
         self.act(by, id, |at| Command::Withdraw {
             by: by.id.clone(),
             reason: said(reason.clone()),
+            elapsed: self.inner.store.time.elapsed(),
             at,
         })
         .await
+    }
+
+    /// Until when at least an approver may take the approval of an action back; none where that is over.
+    pub fn held_until(&self, action: &Action) -> Option<Timestamp> {
+        action.withdrawable_until(&self.inner.store.time.elapsed())
     }
 
     /// Takes an action back before anything is sent: its caller, the owner of the calling key, or

@@ -12,7 +12,7 @@ use crate::limits::OVERDUE_MS;
 use crate::store::codec::{self, VIEW_FORMAT};
 use crate::store::index::{self, OpenKey, WorkKey};
 use crate::store::{PauseSwitch, load};
-use crate::time::Timestamp;
+use crate::time::{Elapsed, Timestamp};
 
 /// The most of each trouble that are explained at once.
 pub const ATTENTION_MAX: usize = 200;
@@ -68,8 +68,9 @@ impl Engine {
         if !by.sees_all() {
             return Ok(AttentionList::default());
         }
+        let elapsed = self.inner.store.time.elapsed();
         let total = self.unknown_count();
-        attention(self.log().as_ref(), self.is_paused(), total, self.now())
+        attention(self.log().as_ref(), self.is_paused(), total, &elapsed)
     }
 
     /// How many outcomes are unknown.
@@ -90,28 +91,28 @@ pub fn attention_in(
         return Ok((!has_actions(log)?).then(AttentionList::default));
     }
     let paused = PauseSwitch::load(log).map_err(unreadable)?;
-    attention(log, paused.is_paused(), count_unknown(log)?, now).map(Some)
+    attention(log, paused.is_paused(), count_unknown(log)?, &Elapsed::by_clock(now)).map(Some)
 }
 
 fn attention(
     log: &dyn EventLog,
     paused: bool,
     unknown_total: u64,
-    now: Timestamp,
+    elapsed: &Elapsed,
 ) -> Result<AttentionList, ListError> {
-    let overdue = overdue(log, now)?;
+    let overdue = overdue(log, elapsed.now())?;
     let mut stuck = Vec::new();
     let mut not_stuck = 0;
     for id in &overdue {
         if ATTENTION_MAX <= stuck.len() {
             break;
         }
-        match explained(log, *id, paused, now)? {
+        match explained(log, *id, paused, elapsed)? {
             Some(found) if found.why.trouble == Trouble::Stuck => stuck.push(found),
             Some(_) | None => not_stuck += 1,
         }
     }
-    let unknown = unknown(log, paused, now)?;
+    let unknown = unknown(log, paused, elapsed)?;
     Ok(AttentionList {
         // Of one that came since the count there is at least this one.
         unknown_total: unknown_total.max(unknown.len() as u64),
@@ -138,7 +139,7 @@ fn has_actions(log: &dyn EventLog) -> Result<bool, ListError> {
 
 /// Unknown outcomes, no more than are explained. What has nothing due stands at the end of its lane, and
 /// is read first: nothing but a person ends it.
-fn unknown(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<Vec<Attention>, ListError> {
+fn unknown(log: &dyn EventLog, paused: bool, elapsed: &Elapsed) -> Result<Vec<Attention>, ListError> {
     let lane: Vec<u8> = index::lane(Status::Unknown).into_iter().collect();
     let at_the_end = index::never(Status::Unknown);
     let never = ScanRange {
@@ -155,7 +156,7 @@ fn unknown(log: &dyn EventLog, paused: bool, now: Timestamp) -> Result<Vec<Atten
         let left = ATTENTION_MAX.saturating_sub(found.len());
         let entries = log.scan(index::OPEN, range, left, Direction::Forward)?;
         for open in entries.iter().filter_map(|(key, _)| OpenKey::parse(key)) {
-            found.extend(explained(log, open.id, paused, now)?);
+            found.extend(explained(log, open.id, paused, elapsed)?);
         }
     }
     Ok(found)
@@ -242,7 +243,7 @@ fn explained(
     log: &dyn EventLog,
     id: ActionId,
     paused: bool,
-    now: Timestamp,
+    elapsed: &Elapsed,
 ) -> Result<Option<Attention>, ListError> {
     let Some(view) = load(log, id).map_err(unreadable)? else {
         return Ok(None);
@@ -252,7 +253,7 @@ fn explained(
     } else {
         Vec::new()
     };
-    let why = explain(&view.action, &events, paused, now);
+    let why = explain(&view.action, &events, paused, elapsed);
     Ok(why.map(|why| Attention { view, why }))
 }
 

@@ -55,6 +55,16 @@ pub(crate) enum Pulled {
     },
 }
 
+/// What became of one thing that was ready.
+enum Given {
+    /// It is committed for the worker.
+    Work(Box<CommitPermit>),
+    /// Not now; when it may be.
+    Later(Timestamp),
+    /// Not now.
+    Nothing,
+}
+
 /// How far a look for work has come.
 struct Look<'a> {
     now: Timestamp,
@@ -62,6 +72,8 @@ struct Look<'a> {
     above: HashMap<&'a str, Vec<u8>>,
     /// Whether the state of something was read, and it could not be given out.
     read_in_vain: bool,
+    /// When the first of those may be given out that a clock which was set forward does not free.
+    held_until: Timestamp,
     /// What went wrong with one of them.
     broken: Option<CommitError>,
 }
@@ -85,6 +97,7 @@ impl Work {
             now,
             above: HashMap::new(),
             read_in_vain: false,
+            held_until: NEVER,
             broken: None,
         };
         let all: Vec<&str> = tools.iter().map(String::as_str).collect();
@@ -106,7 +119,7 @@ impl Work {
         if let Some(error) = look.broken {
             return Err(error);
         }
-        let mut next = NEVER;
+        let mut next = look.held_until;
         for tool in tools {
             next = next.min(self.next_of(tool, now)?);
         }
@@ -146,11 +159,15 @@ impl Work {
                     continue;
                 };
                 let given = self.give(key.id, asked).await;
-                hand.done(matches!(given, Ok(Some(_))));
+                hand.done(matches!(given, Ok(Given::Work(_))));
+                if let Ok(Given::Later(moment)) = given {
+                    look.held_until = look.held_until.min(moment);
+                    continue;
+                }
                 look.read_in_vain |= self.reads_state(tool);
                 match given {
-                    Ok(Some(permit)) => return Ok(Some(permit)),
-                    Ok(None) => {}
+                    Ok(Given::Work(permit)) => return Ok(Some(*permit)),
+                    Ok(Given::Nothing | Given::Later(_)) => {}
                     Err(error) if self.store.stop.may_begin().is_err() => return Err(error),
                     // What is wrong with this one keeps nobody from the others.
                     Err(error) => {
@@ -221,21 +238,23 @@ impl Work {
     }
 
     /// Commits one action for a worker, where nothing stands against it.
-    async fn give(&self, id: ActionId, asked: &Asked) -> Result<Option<CommitPermit>, CommitError> {
+    async fn give(&self, id: ActionId, asked: &Asked) -> Result<Given, CommitError> {
         for _ in 0..CONFLICTS_MAX {
             match self.claim(id, asked).await? {
-                Step::Rest => return Ok(None),
+                Step::Rest => return Ok(Given::Nothing),
+                Step::Later(moment) => return Ok(Given::Later(moment)),
                 Step::Again => tokio::task::yield_now().await,
                 Step::Send(permit) => {
                     // The store failed for somebody else in between: no effect without a way to
                     // record it (I22). The attempt is unknown when its lease ends.
                     let stopped = |error| CommitError::Unavailable(Box::new(error));
                     self.store.stop.may_write().map_err(stopped)?;
-                    return Ok(self.in_time(*permit).await);
+                    let permit = self.in_time(*permit).await.map(Box::new);
+                    return Ok(permit.map_or(Given::Nothing, Given::Work));
                 }
             }
         }
-        Ok(None)
+        Ok(Given::Nothing)
     }
 
     async fn claim(&self, id: ActionId, asked: &Asked) -> Result<Step, CommitError> {
@@ -253,6 +272,9 @@ impl Work {
         }
         if index::pulled_from(action).is_none_or(|from| now < from) {
             return Ok(Step::Rest);
+        }
+        if let Some(moment) = self.held_until(action) {
+            return Ok(Step::Later(moment));
         }
         let sender = Sender::Worker {
             worker: &asked.worker,

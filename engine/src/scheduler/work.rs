@@ -14,7 +14,7 @@ use crate::run::StepTry;
 use crate::store::{CommitError, Request, Store};
 use crate::target::aside::undecided;
 use crate::target::{CommitPermit, World, kept_beside};
-use crate::time::Timestamp;
+use crate::time::{Elapsed, Timestamp};
 use crate::tool::{Context, Registry};
 
 /// Who acts, in the log, where no principal does.
@@ -56,9 +56,13 @@ impl Sender<'_> {
         }
     }
 
-    fn wish(&self, revalidation: Revalidation, at: Timestamp) -> Command {
+    fn wish(&self, revalidation: Revalidation, elapsed: Elapsed, at: Timestamp) -> Command {
         match self {
-            Self::Engine => Command::Commit { revalidation, at },
+            Self::Engine => Command::Commit {
+                revalidation,
+                elapsed,
+                at,
+            },
             Self::Worker {
                 worker,
                 lease_ms,
@@ -68,6 +72,7 @@ impl Sender<'_> {
                 worker: (*worker).clone(),
                 lease_ms: *lease_ms,
                 key: *key,
+                elapsed,
                 at,
             },
         }
@@ -78,6 +83,8 @@ impl Sender<'_> {
 pub(super) enum Step {
     /// Nothing more to do now.
     Rest,
+    /// Nothing more to do before this moment, which is in no index.
+    Later(Timestamp),
     /// It changed in the meantime; look again.
     Again,
     /// A commit record is durable.
@@ -90,6 +97,7 @@ impl Work {
         for _ in 0..CONFLICTS_MAX {
             match self.step(id).await {
                 Ok(Step::Rest) => return,
+                Ok(Step::Later(moment)) => return self.store.inbox.due_at(moment),
                 Ok(Step::Again) => tokio::task::yield_now().await,
                 Ok(Step::Send(permit)) => return self.send(*permit).await,
                 Err(error) => {
@@ -135,6 +143,10 @@ impl Work {
                     self.look_at_the_deadline(&view.action, now);
                     return Ok(Step::Rest);
                 }
+                if let Some(moment) = self.held_until(&view.action) {
+                    self.look_at_the_deadline(&view.action, now);
+                    return Ok(Step::Later(moment));
+                }
                 self.attempt(view, &Sender::Engine).await
             }
             Phase::Executing if leased_until(&view.action).is_some_and(|end| end <= now) => {
@@ -163,6 +175,13 @@ impl Work {
             | Phase::Refused(_)
             | Phase::ReplanRequired { .. } => Ok(Step::Rest),
         }
+    }
+
+    /// Until when a call is held back that the clock alone would let go; none where it is not.
+    pub(super) fn held_until(&self, action: &Action) -> Option<Timestamp> {
+        let elapsed = self.store.time.elapsed();
+        let held = action.held_for(&elapsed);
+        (!held.is_zero()).then(|| self.store.time.now().plus(held))
     }
 
     /// What is held back can still expire. Looked at no more than once a second, for
@@ -213,7 +232,8 @@ impl Work {
         };
         match found {
             Ok(revalidation) => {
-                let wish = |at| sender.wish(revalidation, at);
+                let elapsed = self.store.time.elapsed();
+                let wish = |at| sender.wish(revalidation, elapsed, at);
                 self.commit(view, sender.actor(), wish).await
             }
             Err(message) => {

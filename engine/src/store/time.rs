@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::seeded::Bug;
-use crate::time::{Clock, Timestamp};
+use crate::time::{Clock, Elapsed, Timestamp};
 
 /// A clock that never goes back, not across a restart either: it starts at the time of the log's
 /// last record. While the machine's clock is behind, it goes on at the pace of the steady clock, so
@@ -103,20 +103,20 @@ impl EngineTime {
         self.blind_before.is_some_and(|began| start <= began)
     }
 
-    /// `start` and what has really passed since then, as far as this process can tell: now, less what
-    /// the clock was set forward in between, and less what lies before this process, in which the
-    /// clock may have been set by any amount. For what must not be believed too early.
-    pub(crate) fn proven_since(&self, start: Timestamp) -> Timestamp {
+    /// Now, with what this process knows of how much time has really passed.
+    pub(crate) fn elapsed(&self) -> Elapsed {
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         let now = anchor.now(self.clock.as_ref());
-        let steps = anchor.steps.iter().filter(|(at, _)| start <= *at);
-        let stepped: Duration = steps.map(|(_, step)| *step).sum();
-        let before = self.counts_from.map(|from| from.since(start));
-        let unproven = stepped.saturating_add(before.unwrap_or_default());
-        Timestamp(
-            now.0
-                .saturating_sub(i64::try_from(unproven.as_millis()).unwrap_or(i64::MAX)),
+        Elapsed::new(
+            now,
+            self.counts_from,
+            anchor.steps.iter().copied().collect(),
         )
+    }
+
+    /// [`Elapsed::proven_since`] as of now. For what must not be believed too early.
+    pub(crate) fn proven_since(&self, start: Timestamp) -> Timestamp {
+        self.elapsed().proven_since(start)
     }
 }
 

@@ -5,7 +5,7 @@ use holdpoint_engine::action::{
 };
 use holdpoint_engine::approval::{Ineligible, Requirement, Vote, Voter};
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 
 use crate::given::{
     Case, DEADLINE, HOUR, T0, approve, at, ballot, commit, found, instigator, need, person,
@@ -245,6 +245,7 @@ fn a_withdrawal_in_the_hold_window_puts_the_action_back_in_the_queue() {
         by: format!("per_{name}"),
         reason: None,
         at: moment,
+        elapsed: Elapsed::by_clock(moment),
     };
     let case = on_hold();
     assert_eq!(
@@ -311,6 +312,7 @@ fn incident_45_a_moved_state_makes_a_new_revision_that_old_votes_do_not_reach() 
         .then(Command::Commit {
             revalidation: moved,
             at: at(2),
+            elapsed: Elapsed::by_clock(at(2)),
         });
     assert_eq!(
         (case.action.status(), case.action.revision),
@@ -345,7 +347,11 @@ fn incident_42_a_state_that_asks_for_more_people_ends_the_approval() {
 }
 
 fn commit_on(revalidation: holdpoint_engine::action::Revalidation, at: Timestamp) -> Command {
-    Command::Commit { revalidation, at }
+    Command::Commit {
+        revalidation,
+        at,
+        elapsed: Elapsed::by_clock(at),
+    }
 }
 
 #[test]

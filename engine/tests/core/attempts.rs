@@ -5,7 +5,7 @@ use holdpoint_engine::action::{
     Revalidation, SafetyClass, Status,
 };
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use serde_json::json;
 
 use crate::given::{
@@ -57,6 +57,7 @@ fn commits(change: impl FnOnce(&mut Revalidation)) -> Result<Vec<&'static str>, 
     Case::approved().kinds(Command::Commit {
         revalidation,
         at: at(2),
+        elapsed: Elapsed::by_clock(at(2)),
     })
 }
 
@@ -100,6 +101,7 @@ fn a_replan_says_field_by_field_what_moved() {
     let case = Case::approved().then(Command::Commit {
         revalidation,
         at: at(2),
+        elapsed: Elapsed::by_clock(at(2)),
     });
     let [difference] = case.action.diff.as_slice() else {
         panic!("one field moved")
@@ -135,6 +137,7 @@ fn i03_a_commit_needs_an_approval_that_is_still_there() {
             by: "per_ana".to_owned(),
             reason: None,
             at: at(2),
+            elapsed: Elapsed::by_clock(at(2)),
         });
     assert_eq!(held.action.status(), Status::Staged, "withdrawn");
     assert_eq!(held.when(commit(at(60_000))), status(&held));

@@ -9,7 +9,7 @@ use holdpoint_engine::action::{
 use holdpoint_engine::approval::{Requirement, Tally, Vote, tally};
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::limits::HEARTBEAT_EVERY_MS_MIN;
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use serde_json::json;
 
 use crate::given::{
@@ -250,6 +250,7 @@ fn a_moved_state_stops_only_what_is_read_again_before_the_call() {
         Case::accepted(class).kinds(Command::Commit {
             revalidation: revalidation.clone(),
             at: at(2),
+            elapsed: Elapsed::by_clock(at(2)),
         })
     };
     let sent = Ok(vec!["action.commit_recorded"]);
@@ -273,7 +274,9 @@ fn an_open_tally_says_how_many_are_missing() {
 fn i27_a_doubt_is_explained_with_what_was_tried_and_what_comes_next() {
     let case = doubtful();
     let quiet = quiet_at(&case);
-    let told = |case: &Case, now| explain(&case.action, &case.events, false, now).expect("a doubt");
+    let told = |case: &Case, now| {
+        explain(&case.action, &case.events, false, &Elapsed::by_clock(now)).expect("a doubt")
+    };
     let early = told(&case, Timestamp(quiet.0 - 1));
     assert_eq!((early.trouble.name(), early.tried.len()), ("unknown", 1));
     assert!(early.tried[0].contains("attempt 1"), "{early:?}");
@@ -371,6 +374,7 @@ fn i09_staged_again_keeps_the_deadline_of_the_first_time() {
             ..found()
         },
         at: at(2),
+        elapsed: Elapsed::by_clock(at(2)),
     });
     let Ok([Event::Restaged { requirement, .. }]) = events.as_deref() else {
         unreachable!("it is staged again: {events:?}")

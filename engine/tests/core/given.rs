@@ -9,7 +9,7 @@ use holdpoint_engine::action::{
 };
 use holdpoint_engine::approval::{Need, Requirement, Vote, Voter};
 use holdpoint_engine::canon::{CanonicalJson, Digest};
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use serde_json::{Value, json};
 
 pub(crate) const HOUR: i64 = 3_600_000;
@@ -310,6 +310,7 @@ pub(crate) fn commit(at: Timestamp) -> Command {
     Command::Commit {
         revalidation: found(),
         at,
+        elapsed: Elapsed::by_clock(at),
     }
 }
 
@@ -324,5 +325,6 @@ pub(crate) fn claim(name: &str, at: Timestamp) -> Command {
         lease_ms: 10_000,
         key: None,
         at,
+        elapsed: Elapsed::by_clock(at),
     }
 }

@@ -4,6 +4,7 @@ mod approvals;
 mod attempts;
 mod edges;
 pub(crate) mod given;
+mod held;
 mod history;
 pub(crate) mod kept;
 pub(crate) mod named;

@@ -4,6 +4,7 @@ use holdpoint_engine::action::{
     ClaimKey, Command, Event, Refusal, Revalidation, SafetyClass, SecretVersion, Status,
 };
 use holdpoint_engine::canon::Digest;
+use holdpoint_engine::time::Elapsed;
 
 use crate::given::{Case, T0, approve, at, claim, commit, found};
 
@@ -29,6 +30,7 @@ fn commit_with(version: &str, now: i64) -> Command {
             secret: Some(secret(version)),
             ..found()
         },
+        elapsed: Elapsed::by_clock(at(now)),
         at: at(now),
     }
 }

@@ -8,7 +8,7 @@ use holdpoint_engine::action::{
 };
 use holdpoint_engine::approval::{Need, Requirement};
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -91,7 +91,8 @@ fn commands() -> impl Strategy<Value = Command> {
         names.prop_map(|name| Command::Withdraw {
             by: format!("per_{name}"),
             reason: None,
-            at: T0
+            at: T0,
+            elapsed: Elapsed::by_clock(T0)
         }),
         Just(Command::Cancel {
             by: "key_checkout".to_owned(),
@@ -120,7 +121,11 @@ fn commands() -> impl Strategy<Value = Command> {
             if again {
                 Command::Resend { revalidation, at }
             } else {
-                Command::Commit { revalidation, at }
+                Command::Commit {
+                    revalidation,
+                    at,
+                    elapsed: Elapsed::by_clock(at),
+                }
             }
         }),
         (0..4_u32, outcomes()).prop_map(|(attempt, outcome)| Command::Record {
@@ -209,7 +214,6 @@ fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
         Command::Submit { at, .. }
         | Command::Refuse { at, .. }
         | Command::Vote { at, .. }
-        | Command::Withdraw { at, .. }
         | Command::Cancel { at, .. }
         | Command::Instigate { at, .. }
         | Command::ReachDeadline { at }
@@ -217,14 +221,18 @@ fn at_moment(action: &Action, command: Command, moment: Timestamp) -> Command {
         | Command::Resend { at, .. }
         | Command::DropResend { at, .. }
         | Command::Defer { at, .. }
-        | Command::Commit { at, .. }
-        | Command::Claim { at, .. }
         | Command::Heartbeat { at, .. }
         | Command::Report { at, .. }
         | Command::ReachLeaseEnd { at }
         | Command::LoseAttempt { at }
         | Command::Record { at, .. }
         | Command::Settle { at, .. } => *at = moment,
+        Command::Withdraw { elapsed, at, .. }
+        | Command::Commit { elapsed, at, .. }
+        | Command::Claim { elapsed, at, .. } => {
+            *elapsed = Elapsed::by_clock(moment);
+            *at = moment;
+        }
         Command::Check { asked_at, at, .. } => {
             *asked_at = moment;
             *at = moment;

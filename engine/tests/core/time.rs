@@ -1,11 +1,11 @@
-//! Reminders, schedules, and calls that are sent again within the time that a target keeps keys.
+//! Reminders, and calls that are sent again within the time that a target keeps keys.
 
 use holdpoint_engine::action::{
     Arrangement, AttemptOutcome, AttemptResult, Command, Event, Finding, Phase, Refusal, Reminder,
     SafetyClass, Status, Trouble, explain,
 };
 use holdpoint_engine::limits::{INCONCLUSIVE_CHECKS_MAX, RESENDS_MAX};
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use serde_json::json;
 
 use crate::given::{Case, DEADLINE, HOUR, T0, approve, at, commit, found, json_of, snapshot};
@@ -134,7 +134,13 @@ fn incident_18_a_refused_resend_says_nothing_about_the_first_send() {
 fn i10_a_target_that_knows_the_key_with_other_bytes_is_an_alarm_for_a_person() {
     let case = resending(in_doubt(KEPT)).then(record(2, refused(422), at(9_000)));
     assert_eq!(case.action.due_at(), None, "no number of sends would tell");
-    let why = explain(&case.action, &case.events, false, at(10_000)).expect("it needs a person");
+    let why = explain(
+        &case.action,
+        &case.events,
+        false,
+        &Elapsed::by_clock(at(10_000)),
+    )
+    .expect("it needs a person");
     assert_eq!(why.trouble, Trouble::Unknown);
     assert!(why.tried.iter().any(|line| line.starts_with("ALARM")));
     assert!(why.help.contains("actions settle"), "{}", why.help);
@@ -294,52 +300,6 @@ fn whoever_voted_needs_no_reminder() {
     );
 }
 
-fn scheduled(case: Case, moment: Timestamp) -> Case {
-    case.arranged(Arrangement {
-        not_before: Some(moment),
-        ..Arrangement::default()
-    })
-}
-
-#[test]
-fn a_scheduled_action_is_not_called_before_its_moment() {
-    let moment = at(HOUR);
-    for case in [
-        scheduled(Case::accepted(SafetyClass::Irreversible), moment),
-        scheduled(Case::staged(), moment).then(approve("ana", at(1))),
-    ] {
-        assert_eq!(
-            case.when(commit(at(HOUR - 1))),
-            Err(Refusal::NotDue { run_at: moment })
-        );
-        assert_eq!(
-            case.kinds(commit(moment)),
-            Ok(vec!["action.commit_recorded"])
-        );
-    }
-}
-
-#[test]
-fn an_approver_can_take_it_back_until_a_scheduled_action_runs() {
-    let case = scheduled(Case::staged(), at(HOUR)).then(approve("ana", at(1)));
-    let withdraw = |moment: i64| Command::Withdraw {
-        by: "per_ana".to_owned(),
-        reason: None,
-        at: at(moment),
-    };
-    assert!(case.when(withdraw(HOUR)).is_err());
-    assert_eq!(
-        case.then(withdraw(HOUR - 1)).action.status(),
-        Status::Staged
-    );
-}
-
-#[test]
-fn i09_a_scheduled_action_still_expires() {
-    let case = scheduled(Case::staged(), Timestamp(DEADLINE.0 - 1)).then(approve("ana", at(1)));
-    assert_eq!(case.kinds(commit(DEADLINE)), Ok(vec!["action.expired"]));
-}
-
 #[test]
 fn i27_what_could_be_called_and_is_not_is_explained() {
     let sent = Case::accepted(SafetyClass::Irreversible);
@@ -349,8 +309,12 @@ fn i27_what_could_be_called_and_is_not_is_explained() {
         (&sent, false, "its turn", "the log of the server"),
         (&pulled, false, "a worker that claims", "start the worker"),
     ] {
-        assert_eq!(explain(&case.action, &[], paused, T0), None);
-        let why = explain(&case.action, &[], paused, at(HOUR)).expect("it stands still");
+        assert_eq!(
+            explain(&case.action, &[], paused, &Elapsed::by_clock(T0)),
+            None
+        );
+        let why = explain(&case.action, &[], paused, &Elapsed::by_clock(at(HOUR)))
+            .expect("it stands still");
         assert_eq!((why.trouble, why.since), (Trouble::Stuck, T0));
         assert!(why.next.contains(next), "{}", why.next);
         assert!(why.help.contains(help), "{}", why.help);
@@ -374,7 +338,13 @@ fn i27_an_unknown_outcome_is_explained_with_what_comes_next() {
         (&in_doubt(KEPT), true, "but the engine is paused"),
         (&alone, false, "a person must settle it"),
     ] {
-        let why = explain(&case.action, &case.events, paused, at(2_000)).expect("it is in doubt");
+        let why = explain(
+            &case.action,
+            &case.events,
+            paused,
+            &Elapsed::by_clock(at(2_000)),
+        )
+        .expect("it is in doubt");
         assert_eq!((why.trouble, why.since), (Trouble::Unknown, at(1_000)));
         assert!(
             why.tried[0].contains("the answer was lost"),

@@ -4,6 +4,7 @@ use holdpoint_engine::action::{
     AttemptOutcome, Command, Holder, Phase, Reminder, SafetyClass, WorkReport, explain,
 };
 use holdpoint_engine::canon::Digest;
+use holdpoint_engine::time::Elapsed;
 use serde_json::{Value, json};
 
 use crate::given::{Case, DEADLINE, approve, at, claim, commit, json_of};
@@ -37,7 +38,12 @@ fn i27_a_resend_that_waits_for_the_pause_to_end_says_so() {
         unreachable!("a resend is planned: {:?}", case.action.phase)
     };
     let next = |paused| {
-        let why = explain(&case.action, &case.events, paused, at(1_001));
+        let why = explain(
+            &case.action,
+            &case.events,
+            paused,
+            &Elapsed::by_clock(at(1_001)),
+        );
         why.expect("a doubt").next
     };
     assert!(next(true).contains("the engine is paused"));
@@ -97,7 +103,13 @@ fn i27_whoever_settles_is_shown_what_the_worker_said_too_late() {
     ];
     for (said, words) in cases {
         let case = said_late(&said);
-        let why = explain(&case.action, &case.events, false, at(60_001)).expect("a doubt");
+        let why = explain(
+            &case.action,
+            &case.events,
+            false,
+            &Elapsed::by_clock(at(60_001)),
+        )
+        .expect("a doubt");
         let line = why.tried.iter().find(|line| line.contains("came late"));
         let line = line.expect("a line about it");
         assert!(line.contains(words), "{line}");

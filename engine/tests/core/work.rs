@@ -6,7 +6,7 @@ use holdpoint_engine::action::{
 };
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::limits::{LATE_ANSWERS_MAX, LEASE_EXTENSIONS_MAX, LEASE_TOTAL_MS_MAX};
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use serde_json::json;
 
 use crate::given::{Case, DEADLINE, approve, at, claim, commit, found, json_of, snapshot};
@@ -101,6 +101,7 @@ fn i12_what_is_pulled_is_never_sent_by_the_engine_and_the_other_way_round() {
     let by_engine = Command::Commit {
         revalidation: revalidation.clone(),
         at: at(1),
+        elapsed: Elapsed::by_clock(at(1)),
     };
     let status = Status::Accepted;
     assert_eq!(case.when(by_engine), Err(Refusal::OutOfPlace { status }));

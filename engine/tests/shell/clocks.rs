@@ -1,16 +1,20 @@
-//! Clocks that are set while the engine is down: what it may still conclude afterwards.
+//! Clocks that are set, in front of the engine and while it is down: what it may still conclude, and let go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use holdpoint_engine::action::{Phase, Status};
-use holdpoint_engine::engine::{Options, Versioned};
+use holdpoint_engine::engine::{Assignment, ClaimWish, Engine, Options, Submission, Versioned};
+use holdpoint_engine::identity::Principal;
 use holdpoint_engine::time::{Clock, Timestamp};
 use holdpoint_storage::{EventLog as _, MemoryLog};
 use serde_json::{Value, json};
 
-use crate::world::{Mood, Scene, Shop, auditor, open_with, operator, refund_of};
+use crate::world::{
+    Mood, Scene, Shop, approver, auditor, open_with, operator, refund_of, service, submission,
+    taken,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const DAY_MS: i64 = 86_400_000;
@@ -100,6 +104,20 @@ fn with(hands: &Arc<Hands>) -> Options {
     }
 }
 
+async fn pulled(engine: &Engine) -> Option<Assignment> {
+    let worker = Principal {
+        scopes: ["work:pulled".to_owned()].into(),
+        ..service()
+    };
+    let wish = ClaimWish {
+        tools: vec!["pulled".to_owned()],
+        wait: Duration::ZERO,
+        lease: None,
+        request_key: None,
+    };
+    engine.claim(&worker, wish).await.expect("a claim")
+}
+
 fn looks(view: &Versioned) -> u32 {
     if let Phase::Unknown { checks, .. } = view.action.phase {
         checks
@@ -132,6 +150,73 @@ async fn i10_a_clock_set_forward_while_it_was_down_makes_no_not_found_count() {
     timed.pass(Duration::from_secs(6));
     timed.scene.until(id, Status::Succeeded).await;
     assert_eq!((timed.scene.shop.posts(), timed.scene.shop.done()), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i09_a_clock_set_forward_lets_nothing_leave_before_its_time() {
+    let timed = Timed::open().await;
+    let scene = &timed.scene;
+    let held = scene.staged("held_refund", 100).await;
+    for name in ["alice", "bob"] {
+        scene.approve(&approver(name), &held).await;
+    }
+    let in_40_minutes = scene.engine.now().plus(40 * MINUTE);
+    let mut waiting = Vec::new();
+    for tool in ["write_once", "pulled"] {
+        let later = Submission {
+            not_before: Some(in_40_minutes),
+            ..submission(tool, refund_of(100, "later"))
+        };
+        waiting.push(
+            taken(scene.engine.submit(&service(), later).await)
+                .action
+                .id,
+        );
+    }
+    timed.hands.set.fetch_add(45 * 60_000, Ordering::SeqCst);
+    scene.engine.wake();
+    assert!(pulled(&scene.engine).await.is_none());
+    // By now the scheduler has looked at all that is due by the clock.
+    let other = scene.submit("write_once", refund_of(100, "now")).await;
+    scene.until(other.action.id, Status::Succeeded).await;
+    timed.pass(MINUTE / 2);
+    let sent = scene.until(held.action.id, Status::Succeeded).await;
+    assert_eq!(sent.action.attempts[0].started_at, scene.engine.now());
+    assert!(pulled(&scene.engine).await.is_none());
+    let status = |id| {
+        scene
+            .engine
+            .get(&auditor(), id)
+            .expect("visible")
+            .action
+            .status()
+    };
+    assert_eq!(status(waiting[0]), Status::Accepted);
+    timed.pass(40 * MINUTE);
+    scene.until(waiting[0], Status::Succeeded).await;
+    assert!(pulled(&scene.engine).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i09_a_hold_is_waited_for_again_after_a_start_and_a_moment_is_not() {
+    let mut timed = Timed::open().await;
+    let held = timed.scene.staged("held_refund", 100).await;
+    for name in ["alice", "bob"] {
+        timed.scene.approve(&approver(name), &held).await;
+    }
+    let later = Submission {
+        not_before: Some(timed.scene.engine.now().plus(5 * MINUTE)),
+        ..submission("write_once", refund_of(100, "later"))
+    };
+    let later = taken(timed.scene.engine.submit(&service(), later).await);
+    timed.restart_with_the_clock_set_by(10 * 60_000).await;
+    timed.scene.until(later.action.id, Status::Succeeded).await;
+    let by = approver("bob");
+    let taken = timed.scene.engine.withdraw(&by, held.action.id, None).await;
+    assert_eq!(taken.expect("in time").action.status(), Status::Staged);
+    timed.scene.approve(&by, &held).await;
+    timed.pass(MINUTE / 2);
+    timed.scene.until(held.action.id, Status::Succeeded).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

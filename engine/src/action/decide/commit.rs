@@ -7,7 +7,7 @@ use crate::action::{
     Worker,
 };
 use crate::approval::{self, Requirement, Tally};
-use crate::time::Timestamp;
+use crate::time::{Elapsed, Timestamp};
 
 /// Records that the state could not be read, so that nothing was sent.
 pub(super) fn defer(
@@ -48,9 +48,10 @@ pub(super) fn commit(
     action: &Action,
     found: Revalidation,
     lease: Option<LeaseWish>,
+    elapsed: &Elapsed,
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
-    let run_at = waiting(action)?;
+    let run_at = waiting(action)?.max(at.plus(action.held_for(elapsed)));
     if let Some(expired) = expiry(action, at) {
         return Ok(vec![expired]);
     }

@@ -130,7 +130,12 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
             };
             people::vote(action, ballot, at)
         }
-        Command::Withdraw { by, reason, at } => people::withdraw(action, by, reason, at),
+        Command::Withdraw {
+            by,
+            reason,
+            elapsed,
+            at,
+        } => people::withdraw(action, by, reason, &elapsed, at),
         Command::Cancel { by, reason, at } => people::cancel(action, by, reason, at),
         Command::Instigate {
             by,
@@ -149,12 +154,17 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
             resend::put_off(action, message, at)
         }
         Command::Defer { message, at } => commit::defer(action, message, at),
-        Command::Commit { revalidation, at } => commit::commit(action, revalidation, None, at),
+        Command::Commit {
+            revalidation,
+            elapsed,
+            at,
+        } => commit::commit(action, revalidation, None, &elapsed, at),
         Command::Claim {
             revalidation,
             worker,
             lease_ms,
             key,
+            elapsed,
             at,
         } => {
             let lease = commit::LeaseWish {
@@ -162,7 +172,7 @@ fn decide_existing(action: &Action, command: Command) -> Result<Vec<Event>, Refu
                 lease_ms,
                 key,
             };
-            commit::commit(action, revalidation, Some(lease), at)
+            commit::commit(action, revalidation, Some(lease), &elapsed, at)
         }
         Command::Heartbeat {
             holder,

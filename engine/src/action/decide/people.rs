@@ -5,7 +5,7 @@ use crate::action::{Action, Approval, Event, Instigator, Phase, Refusal};
 use crate::approval::{self, CastVote, Ineligible, Tally, Vote, Voter};
 use crate::canon::Digest;
 use crate::seeded::Bug;
-use crate::time::Timestamp;
+use crate::time::{Elapsed, Timestamp};
 
 /// A vote, with what its page showed.
 pub(super) struct Ballot {
@@ -104,6 +104,7 @@ pub(super) fn withdraw(
     action: &Action,
     by: String,
     reason: Option<String>,
+    elapsed: &Elapsed,
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
     if let Some(expired) = expiry(action, at) {
@@ -111,7 +112,7 @@ pub(super) fn withdraw(
     }
     let open = match &action.phase {
         Phase::Staged => true,
-        Phase::Approved { hold_until, .. } => hold_until.is_some_and(|until| at < until),
+        Phase::Approved { .. } => action.withdrawable_until(elapsed).is_some(),
         Phase::Executing | Phase::Unknown { .. } => {
             return Err(Refusal::TooLate {
                 status: action.status(),

@@ -102,6 +102,7 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
         names: &names,
         person,
         now,
+        held_until: visit.state.engine.held_until(action),
         json: raw_json(action, &history),
         others: others.as_deref(),
         of_run: OfRun::of(&visit.state.engine, person, action),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_engine::action::{Action, Phase, Status};
+use holdpoint_engine::action::{Action, Status};
 use holdpoint_engine::approval::{Ineligible, Need, Vote, eligibility};
 use holdpoint_engine::identity::{Principal, Role};
 use holdpoint_engine::time::Timestamp;
@@ -41,6 +41,7 @@ pub(in crate::pages) fn standing(
     action: &Action,
     person: &Principal,
     names: &Names,
+    held_until: Option<Timestamp>,
     now: Timestamp,
 ) -> Standing {
     let approved_it = action.approval.as_ref().is_some_and(|approval| {
@@ -49,20 +50,6 @@ pub(in crate::pages) fn standing(
             .iter()
             .any(|cast| cast.voter.id == person.id && cast.vote == Vote::Approve)
     });
-    let in_hold = match &action.phase {
-        Phase::Approved { hold_until, .. } => hold_until.is_some_and(|until| now < until),
-        Phase::Staged
-        | Phase::Accepted { .. }
-        | Phase::Executing
-        | Phase::Unknown { .. }
-        | Phase::Succeeded { .. }
-        | Phase::Failed(_)
-        | Phase::Rejected { .. }
-        | Phase::Expired
-        | Phase::Cancelled { .. }
-        | Phase::Refused(_)
-        | Phase::ReplanRequired { .. } => false,
-    };
     let is_before_sending = matches!(
         action.status(),
         Status::Staged | Status::Approved | Status::Accepted
@@ -71,7 +58,7 @@ pub(in crate::pages) fn standing(
     let pushed = asked || action.requester().instigators.contains(&person.id);
     Standing {
         may_vote: may_vote(action, person, now),
-        may_withdraw: in_hold && approved_it,
+        may_withdraw: held_until.is_some() && approved_it,
         // The engine takes a cancellation from the caller itself or the owner of its key.
         may_cancel: is_before_sending && asked,
         may_settle: action.status() == Status::Unknown

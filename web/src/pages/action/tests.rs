@@ -12,6 +12,7 @@ use super::*;
 use crate::pages::samples::{self, HOSTILE, NOW, ada};
 use crate::pages::shell::Shell;
 use crate::pages::view::diff_rows;
+use holdpoint_engine::time::Elapsed;
 
 pub(super) fn render(
     action: &Action,
@@ -32,6 +33,7 @@ pub(super) fn render(
         names: &names,
         person,
         now: NOW,
+        held_until: action.withdrawable_until(&Elapsed::by_clock(NOW)),
         amounts: &BTreeMap::from([("amount_minor".to_owned(), "48.00 EUR".to_owned())]),
         json: raw_json(action, &history),
         others: (action.status() == Status::Staged).then_some(&others[..]),

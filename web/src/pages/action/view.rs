@@ -121,6 +121,8 @@ pub(in crate::pages) struct Source<'a> {
     pub(in crate::pages) names: &'a Names,
     pub(in crate::pages) person: &'a Principal,
     pub(in crate::pages) now: Timestamp,
+    /// Until when at least an approver may take the approval back.
+    pub(in crate::pages) held_until: Option<Timestamp>,
     /// Arguments that are amounts, by the name of their row.
     pub(in crate::pages) amounts: &'a BTreeMap<String, String>,
     /// The action as programs see it.
@@ -147,7 +149,7 @@ impl ActionPage {
     pub(in crate::pages) fn new(shell: Shell, form: FormState, source: Source<'_>) -> Self {
         let (action, names, now) = (source.action, source.names, source.now);
         let proposal = &action.proposal;
-        let mine = standing(action, source.person, names, now);
+        let mine = standing(action, source.person, names, source.held_until, now);
         let mut args = rows(&proposal.args);
         for row in &mut args {
             let amount = source.amounts.get(&row.name.plain());
@@ -155,20 +157,6 @@ impl ActionPage {
         }
         let request = action.request.as_ref().map(request_view);
         let snapshot = action.snapshot.as_ref().map(|s| snapshot_view(s, now));
-        let hold = match &action.phase {
-            Phase::Approved { hold_until, .. } => hold_until.filter(|until| now < *until),
-            Phase::Accepted { .. }
-            | Phase::Staged
-            | Phase::Executing
-            | Phase::Unknown { .. }
-            | Phase::Succeeded { .. }
-            | Phase::Failed(_)
-            | Phase::Rejected { .. }
-            | Phase::Expired
-            | Phase::Cancelled { .. }
-            | Phase::Refused(_)
-            | Phase::ReplanRequired { .. } => None,
-        };
         let is_refused = action.status() == Status::Refused;
         let run_at = action.run_at();
         let is_due = run_at.is_some_and(|moment| moment <= now);
@@ -207,7 +195,7 @@ impl ActionPage {
                 .not_before
                 .filter(|_| action.phase == Phase::Staged)
                 .map(|moment| When::new(moment, now)),
-            hold: hold.map(|moment| When::new(moment, now)),
+            hold: source.held_until.map(|moment| When::new(moment, now)),
             hold_words: (0 < hold_ms)
                 .then(|| span_words(std::time::Duration::from_millis(hold_ms))),
             run_at: run_at
