@@ -24,6 +24,7 @@ SIGINT finish what is being done and then end; a second one ends at once.
 """
 
 import argparse
+import http.client
 import json
 import os
 import random
@@ -45,6 +46,8 @@ RESULT_CHARS_MAX = 10_000
 UNREADABLE = (400, 413, 422)
 ANSWER_SECONDS = 30
 REST_SECONDS_MAX = 30
+# No connection, no answer in time, half an answer, or none that can be read.
+NO_ANSWER = (OSError, ValueError, http.client.HTTPException)
 
 
 class Refused(Exception):
@@ -72,7 +75,7 @@ class Server:
         self.url = url.rstrip("/")
         self.key = key
 
-    def post(self, path, body, wait=0, key=None):
+    def post(self, path, body, seconds=ANSWER_SECONDS, key=None):
         """Answers the JSON of a success, or None where there is none (204)."""
         headers = {
             "Authorization": f"Bearer {self.key}",
@@ -86,61 +89,78 @@ class Server:
             headers=headers,
         )
         try:
-            with urllib.request.urlopen(request, timeout=wait + ANSWER_SECONDS) as answer:
+            with urllib.request.urlopen(request, timeout=seconds) as answer:
                 text = answer.read()
-                return json.loads(text) if text else None
+                return None if answer.status == 204 else json.loads(text)
         except urllib.error.HTTPError as error:
-            try:
-                problem = json.loads(error.read())
-            except ValueError:
-                problem = {}
+            problem = problem_of(error)
             if problem.get("retryable") or error.code >= 502:
                 after = error.headers.get("Retry-After", "")
                 raise Later(str(error), int(after) if after.isdigit() else None) from error
             raise Refused(error.code, problem) from error
-        except (OSError, ValueError) as error:
-            # No connection, no answer in time, or half an answer.
-            raise Later(str(error)) from error
+        except NO_ANSWER as error:
+            raise Later(str(error) or repr(error)) from error
 
     def claim(self, tools, wait, lease, key):
         """The same claim with the same key is answered with the same work while its lease runs."""
         body = {"tools": tools, "wait": f"{wait}s", "lease_seconds": lease}
-        return self.post("/v1/work/claim", body, wait, key)
+        return self.post("/v1/work/claim", body, wait + ANSWER_SECONDS, key)
 
     def heartbeat(self, work, lease):
         body = {"epoch": work["epoch"], "lease_seconds": lease}
-        return self.post(f"/v1/work/{work['attempt']}/heartbeat", body)
+        # One that hangs must leave time for another one.
+        return self.post(f"/v1/work/{work['attempt']}/heartbeat", body, lease / 4)
 
-    def complete(self, work, report):
+    def complete(self, work, report, lease):
         body = {"epoch": work["epoch"], **report}
-        return self.post(f"/v1/work/{work['attempt']}/complete", body)
+        seconds = min(lease / 3, ANSWER_SECONDS)
+        return self.post(f"/v1/work/{work['attempt']}/complete", body, seconds)
+
+
+def problem_of(error):
+    """What a refusal says; the same request is made again where half of it was lost."""
+    try:
+        text = error.read()
+    except NO_ANSWER as lost:
+        raise Later(str(lost) or repr(lost)) from lost
+    try:
+        problem = json.loads(text)
+    except ValueError:
+        return {}
+    return problem if isinstance(problem, dict) else {}
 
 
 class Heart(threading.Thread):
-    """Keeps the lease of one piece of work, three times as often as it would end."""
+    """Keeps the lease of one piece of work, three times as often as it would end, and sooner again
+    where that was not heard."""
 
     def __init__(self, server, work, lease):
         super().__init__(daemon=True)
         self.server, self.work, self.lease = server, work, lease
         self.done = threading.Event()
-        self.lost = None
 
     def run(self):
-        while not self.done.wait(self.lease / 3):
+        rest = self.lease / 3
+        while not self.done.wait(rest):
             try:
                 self.server.heartbeat(self.work, self.lease)
-            except Later as error:
-                say(f"{self.work['attempt']}: no heartbeat: {error}")
+                rest = self.lease / 3
             except Refused as error:
                 # What is said from here on does not count. What runs is not broken off: nobody knows
                 # how far it is, and half of it may be worse than all of it.
-                self.lost = error
-                say(f"{self.work['attempt']}: the lease is lost: {error}")
-                return
+                return self.tell(f"the lease is lost: {error}")
+            except Exception as error:  # Whatever it was: without this thread the lease would end.
+                self.tell(f"no heartbeat: {error}")
+                rest = self.lease / 12
+
+    def tell(self, words):
+        # Nobody needs to know once the work is done.
+        if not self.done.is_set():
+            say(f"{self.work['attempt']}: {words}")
 
     def stop(self):
+        """Not waited for: what is on its way may hang, and the report must not."""
         self.done.set()
-        self.join()
 
 
 def say(words):
@@ -214,7 +234,7 @@ def report(server, work, outcome, lease):
     end, tried = time.monotonic() + lease, 0
     while True:
         try:
-            done = server.complete(work, outcome)
+            done = server.complete(work, outcome, lease)
             return say(f"{work['attempt']}: {outcome['outcome']}; the action is {done['status']}")
         except Refused as error:
             other = next(others, None) if error.status in UNREADABLE else None

@@ -206,20 +206,22 @@ impl Worker {
         reported.map(Some).map_err(Failed::Work)
     }
 
-    /// Keeps the lease until it cannot be kept.
+    /// Keeps the lease until it cannot be kept. A heartbeat that hangs must leave time for another one.
     async fn keep(&self, attempt: &str, epoch: u64) -> Error {
         let beat = WorkHeartbeat {
             epoch,
             lease_seconds: Some(self.lease.as_secs()),
         };
+        let mut rest = self.lease / 3;
         loop {
-            tokio::time::sleep(self.lease / 3).await;
-            match self.client.heartbeat(attempt, &beat).await {
-                Ok(_) => {}
+            tokio::time::sleep(rest).await;
+            let heard = self.client.heartbeat(attempt, &beat);
+            rest = match tokio::time::timeout(self.lease / 4, heard).await {
+                Ok(Ok(_)) => self.lease / 3,
+                Ok(Err(error)) if !error.is_retryable() => return error,
                 // The work goes on: it may still be reported in time.
-                Err(error) if error.is_retryable() => {}
-                Err(error) => return error,
-            }
+                Ok(Err(_)) | Err(_) => self.lease / 12,
+            };
         }
     }
 
@@ -233,7 +235,17 @@ impl Worker {
             let mut tried = 0;
             let ended = loop {
                 tried += 1;
-                match self.client.complete(attempt, &report).await {
+                let heard = self.client.complete(attempt, &report);
+                let heard = if Instant::now() + self.lease / 3 < end {
+                    match tokio::time::timeout(self.lease / 3, heard).await {
+                        Ok(heard) => heard,
+                        // It hangs. The same report twice is answered as once.
+                        Err(_) => continue,
+                    }
+                } else {
+                    heard.await
+                };
+                match heard {
                     Err(error) if error.is_retryable() && Instant::now() < end => {
                         tokio::time::sleep(PATIENCE.wait(tried, &error)).await;
                     }
