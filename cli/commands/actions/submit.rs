@@ -37,8 +37,8 @@ pub(crate) struct SubmitArgs {
     /// A further label; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     label: Vec<(String, String)>,
-    /// A shorter time to decide than the tool's own
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    /// A shorter time to decide than the tool's own, in whole seconds or more
+    #[arg(long, value_name = "DURATION", value_parser = whole_seconds)]
     expires_in: Option<Duration>,
     /// Not to be called before this moment (RFC 3339); before its deadline
     #[arg(long, value_name = "TIME", value_parser = moment)]
@@ -78,6 +78,8 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
     let (Some(wait), Some(id)) = (args.wait, action.get("id").and_then(Value::as_str)) else {
         return submitted(&client, &action, output).await;
     };
+    // Before the wait, which may end without a word of it.
+    output.note(&format!("waiting for {}", escape::text(id)));
     let action = super::wait::until_final(&client, &super::path(id)?, wait, false).await?;
     super::wait::report(&client, &action, false, output).await
 }
@@ -169,6 +171,18 @@ fn args_text(argument: &str) -> Outcome<String> {
 fn moment(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse_rfc3339(text)
         .ok_or_else(|| "write a moment with its zone, as in 2026-12-01T08:00:00Z".to_owned())
+}
+
+/// Reads a duration that the server takes: nothing of it is dropped in silence.
+fn whole_seconds(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    if time.subsec_nanos() == 0 {
+        return Ok(time);
+    }
+    Err(
+        "parts of a second cannot be given here; write whole ones, as in 90s, 30m or 24h"
+            .to_owned(),
+    )
 }
 
 /// Reads `KEY=VALUE`.

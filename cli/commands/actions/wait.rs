@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use holdpoint::client::Client;
+use holdpoint::client::{Answer, Client, Error};
 use holdpoint_engine::tool::parse_duration;
 use serde_json::Value;
 
@@ -18,6 +18,12 @@ const POLL_MAX: Duration = Duration::from_secs(30);
 
 /// The shortest time between two requests, for a server that does not wait.
 const POLL_MIN: Duration = Duration::from_millis(200);
+
+/// How long the first answer may take to come.
+const FIRST_MAX: Duration = Duration::from_secs(10);
+
+/// The longest rest before a server that is away is asked again.
+const REST_MAX: Duration = Duration::from_secs(5);
 
 /// The arguments of `actions wait`.
 #[derive(Args, Debug)]
@@ -72,7 +78,9 @@ pub(super) async fn until_final(
     decided: bool,
 ) -> Outcome<Value> {
     let end = Instant::now() + at_most;
-    let mut answer = client.get(path).await?;
+    // Where there is no server at all, nobody should have to wait to learn of it.
+    let soon = end.min(Instant::now() + FIRST_MAX);
+    let mut answer = while_away(soon, || client.get(path)).await?;
     let mut action = std::mem::take(&mut answer.body);
     let mut etag = answer.etag;
     while !is_done(&action, decided) {
@@ -81,9 +89,8 @@ pub(super) async fn until_final(
             break;
         }
         let asked = Instant::now();
-        let answer = client
-            .get_changed(path, etag.as_deref(), left.min(POLL_MAX))
-            .await?;
+        let changed = || client.get_changed(path, etag.as_deref(), left.min(POLL_MAX));
+        let answer = while_away(end, changed).await?;
         if !answer.body.is_null() {
             action = answer.body;
             etag = answer.etag;
@@ -93,6 +100,23 @@ pub(super) async fn until_final(
         }
     }
     Ok(action)
+}
+
+/// Reads, again until `end` while the server is away or busy: a restart of it is no end of a wait.
+async fn while_away<Fut>(end: Instant, read: impl Fn() -> Fut) -> Outcome<Answer>
+where
+    Fut: Future<Output = Result<Answer, Error>>,
+{
+    let mut rest = POLL_MIN;
+    loop {
+        match read().await {
+            Err(error) if error.is_retryable() && Instant::now() + rest < end => {
+                tokio::time::sleep(rest).await;
+                rest = (rest * 2).min(REST_MAX);
+            }
+            ended => return Ok(ended?),
+        }
+    }
 }
 
 fn is_done(action: &Value, decided: bool) -> bool {
