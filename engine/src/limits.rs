@@ -157,6 +157,10 @@ pub const LEASE_TOTAL_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// people were promised must not be over for that. Longer would let restarts end what is held for a day.
 pub const HOLD_ANEW_MS_MAX: u64 = 10 * 60 * 1000;
 
+/// How often in a row an attempt may be taken back from workers that went before they could have it. Each
+/// leaves an attempt in the action; with the waits in between it is hours of workers that never stay.
+pub const TAKEN_BACK_MAX: u32 = 100;
+
 /// A heartbeat is stored at most this often, in milliseconds; in between it is only answered.
 pub const HEARTBEAT_EVERY_MS_MIN: u64 = 1000;
 

@@ -219,8 +219,10 @@ pub struct WorkReport {
     pub outcome: AttemptOutcome,
     /// Over all that was said, so that a repeat is known.
     pub digest: Digest,
-    /// What is kept where it does not settle the outcome; none where it says nothing.
+    /// What was said, kept as evidence where it does not count; none where nobody said anything.
     pub evidence: Option<CanonicalJson>,
+    /// Whether it is kept too where it counts, since the outcome does not tell all of it.
+    pub tells_more: bool,
 }
 
 /// What holds for an action besides its proposal, pinned at submission.
@@ -344,6 +346,17 @@ pub enum Refusal {
     /// A rejection, a settlement needs a reason.
     #[error("a reason is required")]
     ReasonRequired,
+    /// The hold window would end after the deadline, so that an approval could never be used.
+    #[error(
+        "an approval is held back for {} s before it is used, and the time to decide ends at \
+         {deadline}: it could not be called any more", hold_ms.div_ceil(1000)
+    )]
+    NoTimeLeft {
+        /// When the time to decide ends.
+        deadline: Timestamp,
+        /// How long the tool holds an approval back, in milliseconds.
+        hold_ms: u64,
+    },
     /// The hold window is over, or this person has no vote to take back.
     #[error("only somebody who approved can take it back, and only until the hold window ends")]
     NotWithdrawable,

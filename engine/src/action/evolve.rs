@@ -296,7 +296,12 @@ fn apply(mut action: Action, event: &Event) -> Action {
         } => {
             let note = Some(message);
             attempt::end(&mut action, AttemptResult::NotDone, None, note, *at);
+            let failures = action.tries_failed;
             again::not_done(&mut action, message, *retry_at);
+            if attempt::was_taken_back(&action) {
+                // Nothing was tried.
+                action.tries_failed = failures;
+            }
         }
         Event::AttemptUnknown {
             http_status,

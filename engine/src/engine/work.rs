@@ -176,7 +176,8 @@ impl Engine {
     /// Takes what the principal says of its attempt. The same again is answered as the first one was.
     ///
     /// What comes after the end of the lease is kept as evidence and answered with
-    /// [`WorkError::LeaseLost`], what names another epoch with [`WorkError::WrongEpoch`].
+    /// [`WorkError::LeaseLost`], what names another epoch with [`WorkError::WrongEpoch`], what differs from
+    /// the first report with [`WorkError::AlreadyReported`].
     pub async fn complete(
         &self,
         by: &Principal,
@@ -194,7 +195,7 @@ impl Engine {
             at,
         };
         let committed = self.inner.store.act(id.action, &by.id, wish).await?;
-        if counts(&committed).map_err(|error| epoch_first(error, &view.action, id, epoch))? {
+        if counts(&committed, id, epoch)? {
             let proposal = &view.action.proposal;
             let begun = view.action.attempts.last().map(|last| last.started_at);
             let took = begun.map(|begun| self.now().since(begun));
@@ -211,6 +212,7 @@ impl Engine {
             WorkOutcome::Failed(reason) => json!({ "outcome": "failed", "reason": reason }),
             WorkOutcome::Unknown(reason) => json!({ "outcome": "unknown", "reason": reason }),
         };
+        let succeeded = matches!(outcome, WorkOutcome::Succeeded(_));
         let digest = Digest::of(CanonicalJson::of(&said).as_str().as_bytes());
         let unknown = |message: String| AttemptOutcome::Unknown {
             http_status: None,
@@ -218,42 +220,36 @@ impl Engine {
         };
         let tool = self.registry().get(&proposal.tool);
         let tool = tool.filter(|tool| tool.digest == proposal.tool_digest);
-        let (outcome, evidence) = match outcome {
-            WorkOutcome::Succeeded(result) => {
-                let outcome = match tool {
-                    Some(tool) if tool.result_fits(&result) => AttemptOutcome::Done {
-                        http_status: None,
-                        result: kept(&result),
-                    },
-                    Some(_) => unknown(
-                        "the worker says that it succeeded, but its result does not fit the result \
-                         schema: it probably happened"
-                            .to_owned(),
-                    ),
-                    None => unknown(
-                        "the worker says that it succeeded, but the tool is defined in another way \
-                         now, so that its result cannot be checked: it probably happened"
-                            .to_owned(),
-                    ),
-                };
-                (outcome, Some(kept(&said)))
-            }
-            WorkOutcome::Failed(reason) => {
-                let outcome = AttemptOutcome::Refused {
+        let outcome = match outcome {
+            WorkOutcome::Succeeded(result) => match tool {
+                Some(tool) if tool.result_fits(&result) => AttemptOutcome::Done {
                     http_status: None,
-                    answer: CanonicalJson::of(&Value::String(reason.trim().to_owned())),
-                };
-                (outcome, Some(kept(&said)))
-            }
+                    result: kept(&result),
+                },
+                Some(_) => unknown(
+                    "the worker says that it succeeded, but its result does not fit the result \
+                         schema: it probably happened"
+                        .to_owned(),
+                ),
+                None => unknown(
+                    "the worker says that it succeeded, but the tool is defined in another way \
+                         now, so that its result cannot be checked: it probably happened"
+                        .to_owned(),
+                ),
+            },
+            WorkOutcome::Failed(reason) => AttemptOutcome::Refused {
+                http_status: None,
+                answer: CanonicalJson::of(&Value::String(reason.trim().to_owned())),
+            },
             WorkOutcome::Unknown(reason) => {
-                let message = format!("the worker does not know: {}", reason.trim());
-                (unknown(message), None)
+                unknown(format!("the worker does not know: {}", reason.trim()))
             }
         };
         WorkReport {
+            tells_more: succeeded && matches!(outcome, AttemptOutcome::Unknown { .. }),
             outcome,
             digest,
-            evidence,
+            evidence: Some(kept(&said)),
         }
     }
 
@@ -293,25 +289,21 @@ impl Engine {
     }
 }
 
-/// Whether a report counted now; false for a repeat of one that did.
-fn counts(committed: &Committed) -> Result<bool, WorkError> {
+/// Whether a report counted now; false for a repeat of one that did. Where it was only kept as evidence,
+/// why it does not count.
+fn counts(committed: &Committed, id: WorkId, epoch: u64) -> Result<bool, WorkError> {
     let events = committed.events();
     let is_report = |event: &Event| matches!(event, Event::WorkReported { .. });
-    match (events.is_empty(), events.iter().any(is_report)) {
-        (true, _) => Ok(false),
-        (false, true) => Ok(true),
-        (false, false) => Err(WorkError::LeaseLost),
+    if events.is_empty() || events.iter().any(is_report) {
+        return Ok(!events.is_empty());
     }
-}
-
-/// Why a report does not count: where its epoch is none of the attempt's lease, that comes first.
-fn epoch_first(error: WorkError, action: &Action, id: WorkId, epoch: u64) -> WorkError {
-    let mut attempts = action.attempts.iter();
+    let mut attempts = committed.view().action.attempts.iter();
     let held = attempts.find(|attempt| attempt.number == id.attempt);
-    match held.and_then(|held| held.lease.as_ref()) {
+    Err(match held.and_then(|held| held.lease.as_ref()) {
         Some(lease) if lease.epoch != epoch => WorkError::WrongEpoch,
-        Some(_) | None => error,
-    }
+        Some(lease) if lease.reported.is_some() => WorkError::AlreadyReported,
+        Some(_) | None => WorkError::LeaseLost,
+    })
 }
 
 /// Fails unless the principal may work on every tool that a claim names.

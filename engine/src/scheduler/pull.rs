@@ -310,6 +310,7 @@ impl Work {
             outcome,
             digest: Digest::of(why.as_bytes()),
             evidence: None,
+            tells_more: false,
         };
         let wish = |at| Command::Report {
             holder: holder.clone(),

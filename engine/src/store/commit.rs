@@ -59,6 +59,11 @@ impl Committed {
     }
 
     /// The action afterwards.
+    pub(crate) fn view(&self) -> &Versioned {
+        &self.view
+    }
+
+    /// The same, for good.
     pub(crate) fn into_view(self) -> Versioned {
         self.view
     }

@@ -110,6 +110,7 @@ fn i29_a_lease_that_was_lost_in_a_copy_counts_no_more_although_it_has_not_run_ou
             },
             digest: Digest::of(b"report"),
             evidence: Some(json_of(&json!("done"))),
+            tells_more: false,
         },
         at: at(3),
     };

@@ -7,6 +7,7 @@ pub(crate) mod given;
 mod held;
 mod history;
 pub(crate) mod kept;
+mod late;
 pub(crate) mod named;
 mod properties;
 pub(crate) mod table;

@@ -152,6 +152,7 @@ fn commands() -> impl Strategy<Value = Command> {
                 outcome,
                 digest: Digest::of(&[said]),
                 evidence: Some(json_of(&json!(said))),
+                tells_more: said == 1,
             },
             at: T0
         }),

@@ -75,6 +75,7 @@ fn said_late(said: &Value) -> Case {
         },
         digest: Digest::of(evidence.as_str().as_bytes()),
         evidence: Some(evidence),
+        tells_more: false,
     };
     case.then(Command::Report {
         holder,

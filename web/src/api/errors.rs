@@ -61,7 +61,7 @@ fn refused(refusal: &Refusal) -> Problem {
         }
         Refusal::Ineligible(Ineligible::ChangedAccess) => Code::ChangedAccess,
         Refusal::Ineligible(Ineligible::AlreadyVoted) => Code::AlreadyVoted,
-        Refusal::Ineligible(Ineligible::Expired) => Code::Expired,
+        Refusal::Ineligible(Ineligible::Expired) | Refusal::NoTimeLeft { .. } => Code::Expired,
         Refusal::ReasonRequired => Code::ReasonRequired,
         Refusal::NotWithdrawable => Code::NotWithdrawable,
         Refusal::TooLate { .. } => Code::TooLate,

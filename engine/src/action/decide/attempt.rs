@@ -1,12 +1,14 @@
 //! How an attempt ended, and what the source of truth says of it.
 
-use super::{doubled, next_try, resend};
+use super::{backoff, doubled, next_try, resend};
 use crate::action::command::{AttemptOutcome, Finding};
 use crate::action::{
-    Action, AnswerBody, Attempt, Event, Phase, Refusal, ReplanReason, SafetyClass,
+    Action, AnswerBody, Attempt, AttemptResult, Event, Phase, Refusal, ReplanReason, SafetyClass,
 };
 use crate::canon::CanonicalJson;
-use crate::limits::{CHECK_WAIT_MS_MAX, CHECK_WAIT_MS_MIN, INCONCLUSIVE_CHECKS_MAX};
+use crate::limits::{
+    CHECK_WAIT_MS_MAX, CHECK_WAIT_MS_MIN, INCONCLUSIVE_CHECKS_MAX, TAKEN_BACK_MAX,
+};
 use crate::seeded::Bug;
 use crate::time::Timestamp;
 
@@ -121,7 +123,11 @@ pub(super) fn ended(
         AttemptOutcome::NotDelivered { message } => Event::AttemptNotDelivered {
             attempt,
             message,
-            retry_at: next_try(action, at),
+            retry_at: if last.lease.is_some() {
+                taken_back(action, at)
+            } else {
+                next_try(action, at)
+            },
             at,
         },
         AttemptOutcome::Unknown {
@@ -143,6 +149,22 @@ pub(super) fn ended(
             at,
         },
     }
+}
+
+/// When another worker may have what was taken back from one that never had it: at once, and later
+/// each time that it happens again. Nothing was tried, so that it uses up no try of the tool; none
+/// where it happened too often in a row (invariant I27).
+fn taken_back(action: &Action, at: Timestamp) -> Option<Timestamp> {
+    let before = action.attempts.iter().rev().skip(1);
+    let before = before
+        .take_while(|one| one.lease.is_some() && one.result == Some(AttemptResult::NotDone))
+        .count();
+    let before = u32::try_from(before).unwrap_or(u32::MAX);
+    let wait_ms = match before {
+        0 => 0,
+        failures => backoff(action, failures),
+    };
+    (before < TAKEN_BACK_MAX).then(|| at.plus_ms(wait_ms))
 }
 
 /// A late answer that says something, as evidence.

@@ -54,6 +54,10 @@ pub(super) fn vote(action: &Action, ballot: Ballot, at: Timestamp) -> Result<Vec
     if snapshot_digest != action.snapshot.as_ref().map(|snapshot| snapshot.digest) {
         return Err(Refusal::StaleSnapshot);
     }
+    let (deadline, hold_ms) = (requirement.deadline, requirement.hold_ms);
+    if vote == Vote::Approve && deadline <= at.plus_ms(hold_ms) {
+        return Err(Refusal::NoTimeLeft { deadline, hold_ms });
+    }
     let reason = reason.filter(|reason| !reason.trim().is_empty());
     if vote == Vote::Reject && !reason.as_deref().is_some_and(has_words) {
         return Err(Refusal::ReasonRequired);

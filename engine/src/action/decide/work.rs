@@ -44,8 +44,8 @@ pub(super) fn heartbeat(
 }
 
 /// Takes what the worker says. The same report again is answered as the first one was; one that
-/// comes after the end of the lease, or names another epoch than its own, is kept as evidence and
-/// changes nothing (invariant I11).
+/// comes after the end of the lease, after another report, or names another epoch than its own, is
+/// kept as evidence and changes nothing (invariant I11).
 pub(super) fn report(
     action: &Action,
     holder: &Holder,
@@ -54,29 +54,22 @@ pub(super) fn report(
 ) -> Result<Vec<Event>, Refusal> {
     let (held, lease) = held(action, holder)?;
     let attempt = held.number;
-    if !names_epoch(lease, holder) {
-        let said = report.evidence;
-        let evidence = said.and_then(|evidence| kept(attempt, lease, evidence, at));
-        return evidence.map_or(Err(Refusal::WrongEpoch), |evidence| Ok(vec![evidence]));
-    }
-    match lease.reported {
-        Some(first) if first == report.digest => return Ok(Vec::new()),
-        Some(_) => return Err(Refusal::AlreadyReported),
-        None => {}
-    }
     let evidence = report
         .evidence
         .and_then(|evidence| kept(attempt, lease, evidence, at));
+    let or_else = |refusal| evidence.clone().map(|kept| vec![kept]).ok_or(refusal);
+    if !names_epoch(lease, holder) {
+        return or_else(Refusal::WrongEpoch);
+    }
+    match lease.reported {
+        Some(first) if first == report.digest => return Ok(Vec::new()),
+        Some(_) => return or_else(Refusal::AlreadyReported),
+        None => {}
+    }
     if !is_live(action, held, lease, at) {
         return ended_or_lost(action, evidence, at);
     }
-    let unsettled = match &report.outcome {
-        AttemptOutcome::Unknown { .. } => evidence,
-        AttemptOutcome::Done { .. }
-        | AttemptOutcome::Refused { .. }
-        | AttemptOutcome::VersionMoved { .. }
-        | AttemptOutcome::NotDelivered { .. } => None,
-    };
+    let unsettled = evidence.filter(|_| report.tells_more);
     let reported = Event::WorkReported {
         attempt,
         epoch: lease.epoch,

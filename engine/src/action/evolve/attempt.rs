@@ -51,6 +51,13 @@ pub(super) fn extend(action: &mut Action, attempt: u32, until: Timestamp, at: Ti
     }
 }
 
+/// Whether the last attempt was taken back from a worker that never had it: no worker says of a call
+/// that it was not delivered.
+pub(super) fn was_taken_back(action: &Action) -> bool {
+    let last = action.attempts.last();
+    last.is_some_and(|last| last.lease.is_some())
+}
+
 /// Whose certain refusal it was.
 pub(super) fn refusal(action: &Action, answer: CanonicalJson) -> FailReason {
     match action.attempts.last() {

@@ -1,6 +1,9 @@
 //! What a submission may look like at all.
 
+use std::time::Duration;
+
 use crate::action::SafetyClass;
+use crate::approval::Requirement;
 use crate::canon::CanonicalJson;
 use crate::engine::act::REASON_CHARS_MAX;
 use crate::engine::{Submission, SubmitError};
@@ -84,6 +87,22 @@ pub(super) fn check_schedule(tool: &Tool, submission: &Submission) -> Result<(),
         ));
     }
     Ok(())
+}
+
+/// An approval that could never be used is no approval: the action would be held back for longer than
+/// there is time to decide.
+pub(super) fn check_hold(requirement: &Requirement, now: Timestamp) -> Result<(), SubmitError> {
+    let hold = Duration::from_millis(requirement.hold_ms);
+    let time = requirement.deadline.since(now);
+    if hold < time {
+        return Ok(());
+    }
+    Err(SubmitError::Invalid(format!(
+        "expires_in ({} s) must be longer than the time for which the tool holds an approval back ({} \
+         s), or no approval could ever be used",
+        time.as_secs(),
+        hold.as_secs()
+    )))
 }
 
 /// An action that could never run is a mistake of whoever asks for it.

@@ -119,6 +119,9 @@ impl Engine {
         let requirement =
             (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
         let deadline = requirement.as_ref().map(|asked| asked.deadline);
+        requirement
+            .as_ref()
+            .map_or(Ok(()), |asked| bounds::check_hold(asked, at))?;
         bounds::check_not_before(draft.not_before, deadline, at)?;
         let command = Command::Submit {
             arranged: draft.arranged(),

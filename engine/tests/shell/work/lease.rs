@@ -32,7 +32,40 @@ async fn a_worker_is_given_the_exact_call_and_ends_it_once() {
         .engine
         .get(&auditor(), view.action.id)
         .expect("visible");
-    assert_eq!(now.version, version, "nothing was added");
+    assert_eq!(now.version, version + 1, "kept as evidence");
+    assert_eq!(now.action.status(), Status::Succeeded);
+    assert_eq!(
+        kinds(&scene, view.action.id).last().map(String::as_str),
+        Some("action.late_answer")
+    );
+    let other = WorkOutcome::Failed("no".to_owned());
+    let other = complete(&scene.engine, "anton", &given, other).await;
+    assert!(matches!(other, Err(WorkError::AlreadyReported)), "once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i10_what_a_worker_learns_after_its_word_is_there_for_whoever_settles_it() {
+    let scene = scene().await;
+    let view = scene.submit("unchecked", refund_of(7, "r1")).await;
+    let given = claimed(&scene, "anton", "unchecked").await;
+    let unsure = WorkOutcome::Unknown("the bank did not answer".to_owned());
+    let said = complete(&scene.engine, "anton", &given, unsure).await;
+    assert_eq!(said.expect("it counts"), Status::Unknown);
+    let paid = WorkOutcome::Succeeded(json!({ "id": "BANK-77" }));
+    let late = complete(&scene.engine, "anton", &given, paid).await;
+    assert!(matches!(late, Err(WorkError::AlreadyReported)), "{late:?}");
+    let asked = scene.engine.attention(&operator()).expect("readable");
+    let tried = asked.unknown[0].why.tried.join("; ");
+    assert!(tried.contains("BANK-77"), "{tried}");
+    // And why nobody knows, where a worker says so too late.
+    let other = scene.submit("unchecked", refund_of(8, "r2")).await;
+    let given = claimed(&scene, "anton", "unchecked").await;
+    scene.pass(Duration::from_secs(11));
+    let unsure = WorkOutcome::Unknown("the line to the bank broke".to_owned());
+    let late = complete(&scene.engine, "anton", &given, unsure).await;
+    assert!(matches!(late, Err(WorkError::LeaseLost)), "{late:?}");
+    assert!(kinds(&scene, other.action.id).contains(&"action.late_answer".to_owned()));
+    assert_ne!(view.action.id, other.action.id);
 }
 
 #[tokio::test(flavor = "multi_thread")]
