@@ -2,7 +2,7 @@
 
 use super::{
     AnswerBody, ClaimKey, Instigator, Proposal, Refused, Rendered, SecretVersion, Snapshot, Status,
-    Window, Worker,
+    Window, WorkReport, Worker,
 };
 use crate::approval::{Ineligible, Requirement, Vote, Voter};
 use crate::canon::{CanonicalJson, Digest};
@@ -210,19 +210,6 @@ pub struct Holder {
     pub worker: String,
     /// The epoch that came with the claim.
     pub epoch: u64,
-}
-
-/// What a worker says at the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkReport {
-    /// What it means for the attempt.
-    pub outcome: AttemptOutcome,
-    /// Over all that was said, so that a repeat is known.
-    pub digest: Digest,
-    /// What was said, kept as evidence where it does not count; none where nobody said anything.
-    pub evidence: Option<CanonicalJson>,
-    /// Whether it is kept too where it counts, since the outcome does not tell all of it.
-    pub tells_more: bool,
 }
 
 /// What holds for an action besides its proposal, pinned at submission.

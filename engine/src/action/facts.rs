@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bincode::{Decode, Encode};
 
+use super::AttemptOutcome;
 use crate::canon::{CanonicalJson, Digest};
 use crate::time::Timestamp;
 
@@ -265,4 +266,17 @@ impl ReplanReason {
             }
         }
     }
+}
+
+/// What a worker says at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkReport {
+    /// What it means for the attempt.
+    pub outcome: AttemptOutcome,
+    /// Over all that was said, so that a repeat is known.
+    pub digest: Digest,
+    /// What was said, kept as evidence where it does not count; none where nobody said anything.
+    pub evidence: Option<CanonicalJson>,
+    /// Whether it is kept too where it counts, since the outcome does not tell all of it.
+    pub tells_more: bool,
 }

@@ -28,9 +28,7 @@ mod reminder;
 mod state;
 mod transitions;
 
-pub use command::{
-    Arrangement, AttemptOutcome, Command, Finding, Holder, Refusal, Revalidation, WorkReport,
-};
+pub use command::{Arrangement, AttemptOutcome, Command, Finding, Holder, Refusal, Revalidation};
 pub use decide::decide;
 pub use describe::describe;
 pub use doubt::Doubt;
@@ -39,7 +37,7 @@ pub use evolve::{IllegalEvent, evolve};
 pub use explain::{Explanation, Trouble, explain};
 pub use facts::{
     AnswerBody, Attempt, AttemptResult, ClaimKey, Difference, Lease, Rendered, ReplanReason,
-    Resend, SecretVersion, Snapshot, WORKER_METHOD, Window, Worker,
+    Resend, SecretVersion, Snapshot, WORKER_METHOD, Window, WorkReport, Worker,
 };
 pub use id::ActionId;
 pub use proposal::{Caller, Instigator, PrincipalKind, Proposal, SafetyClass, Terms};

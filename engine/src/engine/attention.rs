@@ -91,7 +91,13 @@ pub fn attention_in(
         return Ok((!has_actions(log)?).then(AttentionList::default));
     }
     let paused = PauseSwitch::load(log).map_err(unreadable)?;
-    attention(log, paused.is_paused(), count_unknown(log)?, &Elapsed::by_clock(now)).map(Some)
+    attention(
+        log,
+        paused.is_paused(),
+        count_unknown(log)?,
+        &Elapsed::by_clock(now),
+    )
+    .map(Some)
 }
 
 fn attention(
@@ -139,7 +145,11 @@ fn has_actions(log: &dyn EventLog) -> Result<bool, ListError> {
 
 /// Unknown outcomes, no more than are explained. What has nothing due stands at the end of its lane, and
 /// is read first: nothing but a person ends it.
-fn unknown(log: &dyn EventLog, paused: bool, elapsed: &Elapsed) -> Result<Vec<Attention>, ListError> {
+fn unknown(
+    log: &dyn EventLog,
+    paused: bool,
+    elapsed: &Elapsed,
+) -> Result<Vec<Attention>, ListError> {
     let lane: Vec<u8> = index::lane(Status::Unknown).into_iter().collect();
     let at_the_end = index::never(Status::Unknown);
     let never = ScanRange {

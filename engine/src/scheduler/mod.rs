@@ -14,10 +14,12 @@
 //!   order. [`dispatcher`]: the loop.
 //! * [`work`]: what is done about one action; [`revalidate`]: what is found right before a call;
 //!   [`record`]: how it ended.
-//! * [`pull`]: work for services that ask for it; [`board`]: who of them waits.
+//! * [`pull`]: work for services that ask for it; [`board`]: who of them waits; [`changed`]: what
+//!   none of them can have any more.
 //! * [`recovery`]: what a crash left behind.
 
 mod board;
+mod changed;
 mod dispatcher;
 mod inbox;
 mod lane;

@@ -20,7 +20,7 @@ use crate::target::CommitPermit;
 use crate::time::Timestamp;
 
 /// How many entries of a tool are read at once.
-const PAGE: usize = 64;
+pub(super) const PAGE: usize = 64;
 
 /// The longest that a claim waits for the state of one action. A worker gives up 30 seconds after the
 /// wait that it asked for, and would then be given nothing for ever.
@@ -28,11 +28,6 @@ pub(super) const STATE_WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// How often an action is looked at again because it changed in the meantime.
 const CONFLICTS_MAX: u32 = 32;
-
-/// The shortest wait between two looks at what can never be pulled again, and the longest: a wall
-/// clock that was set shows by then.
-const CHANGED_WAIT: Duration = Duration::from_secs(1);
-const SLEEP_MAX: Duration = Duration::from_mins(1);
 
 /// Who asks for work, and how.
 #[derive(Clone, Debug)]
@@ -324,75 +319,6 @@ impl Work {
                 "{id} could not be taken back from a worker that never had it; it is unknown when \
                  its lease ends"
             );
-        }
-    }
-
-    /// Ends what can never be pulled again, since its tool is another one now. Nobody would ask for
-    /// it, so that it would wait in silence (invariant I27). What is not due yet, or is paused, is
-    /// ended then; what is approved later, when it is. Runs until the engine stops.
-    pub(crate) async fn end_changed(&self) {
-        loop {
-            let next = self.end_changed_now().await.unwrap_or_else(|error| {
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "what is to be pulled cannot be read"
-                );
-                Some(self.store.time.now().plus(CHANGED_WAIT))
-            });
-            tokio::select! {
-                biased;
-                () = self.store.stop.reached() => return,
-                () = self.store.board.all_woken() => {}
-                () = self.until_due(next) => {}
-            }
-        }
-    }
-
-    /// Waits for what is due next of it; for ever where there is nothing.
-    async fn until_due(&self, next: Option<Timestamp>) {
-        let Some(next) = next else {
-            return std::future::pending().await;
-        };
-        let wait = if self.store.pause.is_paused() {
-            // Resuming wakes everybody.
-            SLEEP_MAX
-        } else {
-            let now = self.store.time.now();
-            next.since(now).clamp(CHANGED_WAIT, SLEEP_MAX)
-        };
-        tokio::time::sleep(wait).await;
-    }
-
-    /// Ends what is due of it. Answers when the rest is; none where there is no rest.
-    async fn end_changed_now(&self) -> Result<Option<Timestamp>, CommitError> {
-        let mut above: Option<Vec<u8>> = None;
-        let mut next: Option<Timestamp> = None;
-        loop {
-            let range = ScanRange {
-                above: above.as_deref(),
-                ..ScanRange::default()
-            };
-            let log = &self.store.log;
-            let entries = log
-                .scan(index::WORK, range, PAGE, Direction::Forward)
-                .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
-            let Some((last, _)) = entries.last() else {
-                return Ok(next);
-            };
-            above = Some(last.clone());
-            for key in entries
-                .iter()
-                .filter_map(|(key, value)| WorkKey::parse(key, value))
-            {
-                if self.store.board.is_defined(&key) {
-                    continue;
-                }
-                self.advance(key.id).await;
-                let view = self.store.load(key.id)?;
-                if let Some(left) = view.and_then(|view| WorkKey::of(&view.action)) {
-                    next = Some(next.map_or(left.due, |next| next.min(left.due)));
-                }
-            }
         }
     }
 }

@@ -457,6 +457,7 @@ fn i08_whoever_has_approved_an_open_action_does_not_make_its_run_go_on() {
     let back = on_hold().then(Command::Withdraw {
         by: "per_ana".to_owned(),
         reason: None,
+        elapsed: Elapsed::by_clock(at(2)),
         at: at(2),
     });
     let back = back.then(instigate("ana", None, false));

@@ -5,7 +5,7 @@ use holdpoint_engine::action::{
     WorkReport,
 };
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::time::Timestamp;
+use holdpoint_engine::time::{Elapsed, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -146,6 +146,7 @@ fn what_no_worker_got_to_see_is_given_out_again_after_reads_that_failed() {
             outcome: refused_connection(),
             digest: Digest::of(b"gone"),
             evidence: None,
+            tells_more: false,
         },
         at: moment,
     });
@@ -162,6 +163,7 @@ fn an_approval_can_no_longer_be_taken_back_once_a_call_was_made() {
     let withdraw = Command::Withdraw {
         by: "per_ana".to_owned(),
         reason: None,
+        elapsed: Elapsed::by_clock(at(0)),
         at: at(0),
     };
     assert!(case.when(withdraw).is_err());

@@ -5,8 +5,8 @@
 //! never free again by itself, since nobody knows what the worker did.
 
 use super::attempt;
-use crate::action::command::{AttemptOutcome, Holder, WorkReport};
-use crate::action::{Action, Attempt, Event, Lease, Phase, Refusal};
+use crate::action::command::{AttemptOutcome, Holder};
+use crate::action::{Action, Attempt, Event, Lease, Phase, Refusal, WorkReport};
 use crate::canon::{CanonicalJson, Digest};
 use crate::limits::{
     HEARTBEAT_EVERY_MS_MIN, LATE_ANSWERS_MAX, LEASE_EXTENSIONS_MAX, LEASE_TOTAL_MS_MAX,
