@@ -192,3 +192,18 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
         _ => Err("write KEY=VALUE".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_second_is_refused_and_never_dropped() {
+        assert_eq!(whole_seconds("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(whole_seconds("2000ms"), Ok(Duration::from_secs(2)));
+        for part in ["1500ms", "500ms", "1s1ms"] {
+            let why = whole_seconds(part).expect_err("a part of a second");
+            assert!(why.contains("parts of a second"), "{why}");
+        }
+    }
+}

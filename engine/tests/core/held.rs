@@ -10,7 +10,7 @@ use holdpoint_engine::limits::HOLD_ANEW_MS_MAX;
 use holdpoint_engine::time::{Elapsed, Timestamp};
 
 use crate::given::{
-    Case, DEADLINE, HOUR, T0, approve, at, claim, commit, need, proposal, requirement,
+    Case, DEADLINE, HOUR, T0, approve, at, claim, commit, need, proposal, reject, requirement,
 };
 
 fn scheduled(case: Case, moment: Timestamp) -> Case {
@@ -150,6 +150,23 @@ fn i09_a_process_that_was_not_there_gives_people_the_hold_window_again() {
     // A moment that the caller chose is that moment, however many processes there were.
     let case = scheduled(Case::accepted(SafetyClass::Irreversible), at(HOUR));
     let sent = case.kinds(commit_knowing(restarted(HOUR, HOUR)));
+    assert_eq!(sent, Ok(vec!["action.commit_recorded"]));
+}
+
+#[test]
+fn i27_an_approval_that_could_never_be_used_is_not_taken() {
+    let hold_ms = 30_000;
+    let case = on_hold(hold_ms);
+    let back = case.then(withdraw_knowing(Elapsed::by_clock(at(2))));
+    let too_late = Timestamp(DEADLINE.0 - 30_000);
+    let refused = Err(Refusal::NoTimeLeft {
+        deadline: DEADLINE,
+        hold_ms,
+    });
+    assert_eq!(back.when(approve("ben", too_late)), refused);
+    assert!(back.when(reject("ben", too_late)).is_ok());
+    let in_time = back.then(approve("ben", Timestamp(too_late.0 - 1)));
+    let sent = in_time.kinds(commit(Timestamp(DEADLINE.0 - 1)));
     assert_eq!(sent, Ok(vec!["action.commit_recorded"]));
 }
 

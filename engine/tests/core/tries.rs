@@ -5,6 +5,7 @@ use holdpoint_engine::action::{
     WorkReport,
 };
 use holdpoint_engine::canon::Digest;
+use holdpoint_engine::limits::TAKEN_BACK_MAX;
 use holdpoint_engine::time::{Elapsed, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
@@ -129,27 +130,49 @@ fn what_did_not_happen_is_tried_again_although_the_state_could_not_be_read_for_a
     assert_eq!(case.action.status(), Status::Approved);
 }
 
+/// Given to a worker that had gone by then.
+fn taken_back(case: Case) -> Case {
+    let at = due(&case);
+    let case = case.then(claim("anton", at));
+    let last = case.action.attempts.last().expect("an attempt");
+    let lease = last.lease.clone().expect("a lease");
+    let holder = Holder {
+        attempt: last.number,
+        worker: lease.worker.id,
+        epoch: lease.epoch,
+    };
+    let report = WorkReport {
+        outcome: refused_connection(),
+        digest: Digest::of(b"gone"),
+        evidence: None,
+        tells_more: false,
+    };
+    case.then(Command::Report { holder, report, at })
+}
+
+#[test]
+fn workers_that_go_before_they_have_it_use_up_no_try() {
+    let case = Case::pulled(SafetyClass::Irreversible);
+    let first = due(&case);
+    let case = taken_back(case);
+    assert_eq!(due(&case), first, "the next one has it at once");
+    let case = times(20, case, taken_back);
+    assert_eq!(case.action.status(), Status::Accepted);
+    assert_eq!(case.action.tries_failed, 0);
+    assert!(first < due(&case), "it waits longer each time");
+    // Not without end: each of them stays in the action.
+    let case = times(TAKEN_BACK_MAX - 21, case, taken_back);
+    assert_eq!(case.action.status(), Status::Accepted);
+    assert_eq!(taken_back(case).action.status(), Status::Failed);
+}
+
 #[test]
 fn what_no_worker_got_to_see_is_given_out_again_after_reads_that_failed() {
     let case = Case::pulled(SafetyClass::Irreversible);
     let case = times(2, case, unread);
     let moment = due(&case);
-    let case = case.then(claim("anton", moment));
-    let lease = case.action.attempts[0].lease.clone().expect("a lease");
-    let case = case.then(Command::Report {
-        holder: Holder {
-            attempt: 1,
-            worker: lease.worker.id,
-            epoch: lease.epoch,
-        },
-        report: WorkReport {
-            outcome: refused_connection(),
-            digest: Digest::of(b"gone"),
-            evidence: None,
-            tells_more: false,
-        },
-        at: moment,
-    });
+    let case = taken_back(case);
+    assert!(moment <= due(&case));
     assert_eq!(case.action.status(), Status::Accepted);
 }
 

@@ -175,10 +175,11 @@ fn a_worker_that_succeeds_ends_the_action_with_its_result() {
         Ok(Vec::new()),
         "the same report again is answered as the first one"
     );
-    assert_eq!(
-        case.when(report(&anton, failed(), at(5_001))),
-        Err(Refusal::AlreadyReported)
-    );
+    let other = report(&anton, failed(), at(5_001));
+    assert_eq!(case.kinds(other.clone()), Ok(vec!["action.late_answer"]));
+    let case = case.then(other.clone());
+    assert_eq!(case.action.status(), Status::Succeeded, "it is evidence");
+    assert_eq!(case.when(other), Err(Refusal::AlreadyReported), "once");
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdpoint_engine::action::Status;
+use holdpoint_engine::engine::{Submission, SubmitError};
 
 use super::{LONG, claim, claimed, kinds, scene, tools, wish, worker};
-use crate::world::{alice, auditor, operator, refund_of};
+use crate::world::{alice, auditor, operator, refund_of, service, submission};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i03_a_worker_gets_nothing_of_a_world_that_moved() {
@@ -80,6 +81,21 @@ async fn i03_a_worker_gets_nothing_in_the_hold_window_and_everything_after_it() 
     scene.pass(Duration::from_secs(31));
     let given = waiting.await.expect("no panic").expect("allowed");
     assert_eq!(given.expect("work").id.action, staged.action.id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i27_what_would_be_held_back_beyond_its_deadline_is_not_taken_on() {
+    let scene = scene().await;
+    let with = |seconds| Submission {
+        expires_in: Some(Duration::from_secs(seconds)),
+        ..submission("held", refund_of(1, "r"))
+    };
+    let refused = scene.engine.submit(&service(), with(30)).await;
+    let Err(SubmitError::Invalid(why)) = refused else {
+        panic!("it could never be called: {refused:?}")
+    };
+    assert!(why.contains("expires_in (30 s)"), "{why}");
+    assert!(scene.engine.submit(&service(), with(31)).await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread")]
