@@ -89,9 +89,18 @@ pub(super) fn check_schedule(tool: &Tool, submission: &Submission) -> Result<(),
     Ok(())
 }
 
-/// An approval that could never be used is no approval: the action would be held back for longer than
-/// there is time to decide.
-pub(super) fn check_hold(requirement: &Requirement, now: Timestamp) -> Result<(), SubmitError> {
+/// An action that could never run is a mistake of whoever asks for it.
+pub(super) fn check_times(
+    not_before: Option<Timestamp>,
+    requirement: Option<&Requirement>,
+    now: Timestamp,
+) -> Result<(), SubmitError> {
+    requirement.map_or(Ok(()), |asked| check_hold(asked, now))?;
+    check_not_before(not_before, requirement.map(|asked| asked.deadline), now)
+}
+
+/// The action would be held back for longer than there is time to decide.
+fn check_hold(requirement: &Requirement, now: Timestamp) -> Result<(), SubmitError> {
     let hold = Duration::from_millis(requirement.hold_ms);
     let time = requirement.deadline.since(now);
     if hold < time {
@@ -105,8 +114,8 @@ pub(super) fn check_hold(requirement: &Requirement, now: Timestamp) -> Result<()
     )))
 }
 
-/// An action that could never run is a mistake of whoever asks for it.
-pub(super) fn check_not_before(
+/// Its moment would come after its deadline, or in too many years.
+fn check_not_before(
     not_before: Option<Timestamp>,
     deadline: Option<Timestamp>,
     now: Timestamp,

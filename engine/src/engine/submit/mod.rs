@@ -118,11 +118,7 @@ impl Engine {
         let at = store.time.now();
         let requirement =
             (draft.class == SafetyClass::ApprovalBound).then(|| draft.requirement(at));
-        let deadline = requirement.as_ref().map(|asked| asked.deadline);
-        requirement
-            .as_ref()
-            .map_or(Ok(()), |asked| bounds::check_hold(asked, at))?;
-        bounds::check_not_before(draft.not_before, deadline, at)?;
+        bounds::check_times(draft.not_before, requirement.as_ref(), at)?;
         let command = Command::Submit {
             arranged: draft.arranged(),
             proposal: draft.proposal().map_err(invalid_args)?,
