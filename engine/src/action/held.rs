@@ -3,7 +3,7 @@
 //! The hold window of an approval, and the moment that a caller chose, are promises to people: so much
 //! time to think again, and not before then. A clock that is set forward ends neither.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use super::{Action, Phase};
 use crate::limits::HOLD_ANEW_MS_MAX;

@@ -172,7 +172,6 @@ async fn i04_a_hundred_at_once_have_one_outcome_a_thousand_times() {
         while let Some(outcome) = tasks.join_next().await {
             taken += usize::from(outcome.expect("no panic"));
         }
-        assert!(0 < taken, "somebody is heard");
         let mut view = round.engine.get(&auditor(), id).expect("it is there");
         while !view.action.status().is_final() {
             let patience = Duration::from_secs(30);
@@ -188,6 +187,9 @@ async fn i04_a_hundred_at_once_have_one_outcome_a_thousand_times() {
             );
             view = next;
         }
+        // The deadline may come before everybody.
+        let is_heard = 0 < taken || view.action.status() == Status::Expired;
+        assert!(is_heard, "nobody is heard: {:?}", view.action.phase);
         // A repeat of any vote has the same answer for ever, and nobody else gets one.
         let again = round
             .engine

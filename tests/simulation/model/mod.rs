@@ -198,11 +198,11 @@ impl Model {
                 );
                 self.end(End::Unknown)?;
                 self.quiet_at = quiet_at.0;
-                self.asked = 0;
                 self.is_past_asking = next_check.is_none();
                 "unknown"
             }
             (Event::FoundNotDone { retry_at, .. }, "unknown") => {
+                self.asked = 0;
                 must!(
                     self.quiet_at <= at,
                     "I10: not found before quiet time is no evidence"
