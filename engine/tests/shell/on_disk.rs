@@ -67,8 +67,9 @@ impl House {
             shop,
             tools,
         } = self;
-        let before = indexes(log.as_ref());
+        // First where it ends: what is written while the indexes are read makes it end elsewhere.
         let position = log.stats().expect("figures").last_position;
+        let before = indexes(log.as_ref());
         // What is counted follows what is durable by a moment, so it is compared once nothing moves.
         let counts = if end == End::Dropped {
             None
