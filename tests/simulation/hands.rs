@@ -36,6 +36,11 @@ impl Hand {
             acted: false,
         })
     }
+
+    /// Whether the worker may still do it, by true time.
+    pub(crate) fn may_act(&self, key: &str, now: u64) -> bool {
+        self.key == key && !self.acted && now < self.until
+    }
 }
 
 impl World {

@@ -12,7 +12,8 @@ use crate::world::World;
 
 impl World {
     /// An operator looks at the books of the bank, and says what is there. Nobody can know while a
-    /// request may still arrive. In a hurry they settle what the machine could still find out, at the end
+    /// request may still arrive, or a worker still do it: the server cannot tell them, whose clock may have
+    /// been set forward while it was down, but the worker can. In a hurry they settle what the machine could still find out, at the end
     /// only what it cannot.
     pub(crate) async fn settle(&self) {
         let is_hasty = self.weather.rages();
@@ -32,9 +33,14 @@ impl World {
             return;
         };
         self.people().tabs.pop();
+        let now = self.clock.true_ms();
+        let is_in_hand = {
+            let people = self.people();
+            people.hands.iter().any(|hand| hand.may_act(&key, now))
+        };
         let happened = {
             let books = self.bank.books();
-            if books.is_on_its_way(&key) {
+            if is_in_hand || books.is_on_its_way(&key) {
                 return;
             }
             if books.effects(&key) > 0 { "yes" } else { "no" }
