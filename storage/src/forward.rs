@@ -8,31 +8,26 @@
 macro_rules! forward_reads {
     ($self:ident => $inner:expr) => {
         $crate::forward_reads!($self => $inner, except get);
-
-        fn get(
-            &$self,
-            index: u8,
-            key: &[u8],
-        ) -> ::std::result::Result<::std::option::Option<::std::vec::Vec<u8>>, $crate::ReadError> {
-            $inner.get(index, key)
-        }
+        $crate::forward_reads!($self => $inner, only get);
     };
     ($self:ident => $inner:expr, except subscribe) => {
         $crate::forward_reads!($self => $inner, except get and subscribe);
-
-        fn get(
-            &$self,
-            index: u8,
-            key: &[u8],
-        ) -> ::std::result::Result<::std::option::Option<::std::vec::Vec<u8>>, $crate::ReadError> {
-            $inner.get(index, key)
-        }
+        $crate::forward_reads!($self => $inner, only get);
     };
     ($self:ident => $inner:expr, except get) => {
         $crate::forward_reads!($self => $inner, except get and subscribe);
 
         fn subscribe(&$self, after: $crate::Position) -> $crate::Subscription {
             $inner.subscribe(after)
+        }
+    };
+    ($self:ident => $inner:expr, only get) => {
+        fn get(
+            &$self,
+            index: u8,
+            key: &[u8],
+        ) -> ::std::result::Result<::std::option::Option<::std::vec::Vec<u8>>, $crate::ReadError> {
+            $inner.get(index, key)
         }
     };
     ($self:ident => $inner:expr, except get and subscribe) => {

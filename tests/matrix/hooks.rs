@@ -153,6 +153,14 @@ pub(crate) enum Site {
     Working,
 }
 
+impl Site {
+    /// One of the three moments of an append, numbered from 0.
+    pub(crate) fn append(fact: Fact, number: u8) -> Self {
+        let moments = [Moment::Before, Moment::Written, Moment::Synced];
+        Self::Append(fact, moments[usize::from(number)])
+    }
+}
+
 /// How whoever stands at a site goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {

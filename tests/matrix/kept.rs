@@ -7,7 +7,8 @@ use crate::steps::Fault;
 /// How many steps there are.
 pub(crate) const STEPS: u8 = 19;
 
-const NAMES: [&str; STEPS as usize] = [
+/// Their names.
+pub(crate) const NAMES: [&str; STEPS as usize] = [
     "append the doubt and the plan",
     "sync",
     "wake who waits",
@@ -29,26 +30,16 @@ const NAMES: [&str; STEPS as usize] = [
     "wake who waits",
 ];
 
-/// The name of a step.
-pub(crate) fn name(step: u8) -> &'static str {
-    let name = NAMES.get(usize::from(step) - 1);
-    name.copied().unwrap_or("no step")
-}
-
 /// Where a step is reached.
 pub(crate) fn site(step: u8) -> Site {
-    let append = |fact| {
-        let moments = [Moment::Before, Moment::Written, Moment::Synced];
-        move |number: u8| Site::Append(fact, moments[usize::from(number)])
-    };
     let state = |moment| Site::Target(Ask::State, Role::Engine, moment);
     let call = |moment| Site::Target(Ask::Call, Role::Engine, moment);
     match step {
-        1..=3 => append(Fact::Plan)(step - 1),
+        1..=3 => Site::append(Fact::Plan, step - 1),
         4 => Site::Quiet,
         5 => state(Moment::Before),
         6 => state(Moment::Answered),
-        7..=9 => append(Fact::Resend)(step - 7),
+        7..=9 => Site::append(Fact::Resend, step - 7),
         10 => call(Moment::Before),
         11 => call(Moment::Connect),
         12 => call(Moment::FirstByte),
@@ -56,7 +47,7 @@ pub(crate) fn site(step: u8) -> Site {
         14 => call(Moment::FirstAnswerByte),
         15 => call(Moment::LastAnswerByte),
         16 => call(Moment::Answered),
-        17..=19 => append(Fact::Result)(step - 17),
+        17..=19 => Site::append(Fact::Result, step - 17),
         other => panic!("there is no step {other}"),
     }
 }

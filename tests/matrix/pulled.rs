@@ -7,7 +7,8 @@ use crate::steps::Fault;
 /// How many steps there are.
 pub(crate) const STEPS: u8 = 25;
 
-const NAMES: [&str; STEPS as usize] = [
+/// Their names.
+pub(crate) const NAMES: [&str; STEPS as usize] = [
     "append the pause",
     "sync",
     "tell the operator",
@@ -35,35 +36,25 @@ const NAMES: [&str; STEPS as usize] = [
     "tell the worker",
 ];
 
-/// The name of a step.
-pub(crate) fn name(step: u8) -> &'static str {
-    let name = NAMES.get(usize::from(step) - 1);
-    name.copied().unwrap_or("no step")
-}
-
 /// Where a step is reached.
 pub(crate) fn site(step: u8) -> Site {
-    let append = |fact| {
-        let moments = [Moment::Before, Moment::Written, Moment::Synced];
-        move |number: u8| Site::Append(fact, moments[usize::from(number)])
-    };
     let state = |moment| Site::Target(Ask::State, Role::Engine, moment);
     match step {
-        1..=3 => append(Fact::Pause)(step - 1),
+        1..=3 => Site::append(Fact::Pause, step - 1),
         4 => Site::Scheduled,
         5 => Site::Paused,
-        6..=8 => append(Fact::Resume)(step - 6),
+        6..=8 => Site::append(Fact::Resume, step - 6),
         9 => Site::Arrives(Role::Claim),
         10 => Site::HalfBody(Role::Claim),
         11 => state(Moment::Before),
         12 => state(Moment::Answered),
-        13..=15 => append(Fact::Commit)(step - 13),
+        13..=15 => Site::append(Fact::Commit, step - 13),
         16 => Site::Given,
-        17..=19 => append(Fact::Heartbeat)(step - 17),
+        17..=19 => Site::append(Fact::Heartbeat, step - 17),
         20 => Site::Working,
         21 => Site::Arrives(Role::Report),
         22 => Site::HalfBody(Role::Report),
-        23..=25 => append(Fact::Result)(step - 23),
+        23..=25 => Site::append(Fact::Result, step - 23),
         other => panic!("there is no step {other}"),
     }
 }

@@ -27,11 +27,13 @@ impl Plot {
 
     /// The name of a step.
     pub(crate) fn name(self, step: u8) -> &'static str {
-        match self {
-            Self::Called => name(step),
-            Self::Kept => kept::name(step),
-            Self::Pulled => pulled::name(step),
-        }
+        let names = match self {
+            Self::Called => &NAMES[..],
+            Self::Kept => &kept::NAMES[..],
+            Self::Pulled => &pulled::NAMES[..],
+        };
+        let name = names.get(usize::from(step) - 1);
+        name.copied().unwrap_or("no step")
     }
 
     /// Where a step is reached.
@@ -135,48 +137,43 @@ impl Fault {
     }
 }
 
-/// The name of a step.
-fn name(step: u8) -> &'static str {
-    [
-        "parse",
-        "canonical checks",
-        "digest",
-        "append staged",
-        "sync",
-        "acknowledge",
-        "build page",
-        "person reads",
-        "authenticate",
-        "authorise",
-        "compare digest",
-        "append the vote",
-        "sync",
-        "answer",
-        "take up the work",
-        "read the state again",
-        "compare",
-        "append the commit",
-        "sync",
-        "read the secret",
-        "resolve",
-        "connect",
-        "first byte",
-        "last byte",
-        "first byte of the answer",
-        "last byte of the answer",
-        "class the outcome",
-        "append the result",
-        "sync",
-        "wake who waits",
-        "wait for quiet time",
-        "read the source",
-        "append the evidence",
-        "sync",
-    ]
-    .get(usize::from(step) - 1)
-    .copied()
-    .unwrap_or("no step")
-}
+/// The names of the steps of what the engine calls.
+const NAMES: [&str; 34] = [
+    "parse",
+    "canonical checks",
+    "digest",
+    "append staged",
+    "sync",
+    "acknowledge",
+    "build page",
+    "person reads",
+    "authenticate",
+    "authorise",
+    "compare digest",
+    "append the vote",
+    "sync",
+    "answer",
+    "take up the work",
+    "read the state again",
+    "compare",
+    "append the commit",
+    "sync",
+    "read the secret",
+    "resolve",
+    "connect",
+    "first byte",
+    "last byte",
+    "first byte of the answer",
+    "last byte of the answer",
+    "class the outcome",
+    "append the result",
+    "sync",
+    "wake who waits",
+    "wait for quiet time",
+    "read the source",
+    "append the evidence",
+    "sync",
+];
 
 /// Where a step is reached.
 fn site(step: u8) -> Site {

@@ -15,6 +15,7 @@ use super::id::EndpointId;
 use super::message::Message;
 use super::send::{Sender, Sent, Told};
 use super::store::ENGINE;
+use crate::full::is_full;
 use crate::identity::StoreError;
 use crate::store::fatal;
 use crate::time::Timestamp;
@@ -327,11 +328,6 @@ impl Worker {
             }
         }
     }
-}
-
-fn is_full(error: &StoreError) -> bool {
-    use holdpoint_storage::AppendError;
-    matches!(error, StoreError::Append(AppendError::Full { .. }))
 }
 
 /// Whether it may go well the next time: nothing was written, for want of room or of something to read.
