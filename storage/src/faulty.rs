@@ -2,7 +2,7 @@
 //!
 //! A fault is set for the next append, or drawn for each by a seed. After a fault that leaves
 //! something unknown the log has stopped, as a real one has (invariant I22), until
-//! [`FaultyLog::heal`].
+//! [`FaultyLog::heal`]. Look-ups fail where a test says so, and stop nothing.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use crate::batch::Batch;
 use crate::conformance::history::Draw;
 use crate::forward_reads;
-use crate::log::{AppendError, Appended, EventLog};
+use crate::log::{AppendError, Appended, EventLog, ReadError};
 
 /// What goes wrong with an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ struct Plan {
     next: Option<(u64, u64, Fault)>,
     /// Draws a fault for about one in `one_in` appends.
     drawn: Option<(Draw, u64)>,
+    /// How many look-ups fail, and in which index alone.
+    unread: (u64, Option<u8>),
     stopped: bool,
     faults: u64,
 }
@@ -47,6 +49,7 @@ impl<L: EventLog> FaultyLog<L> {
         let plan = Plan {
             next: None,
             drawn: None,
+            unread: (0, None),
             stopped: false,
             faults: 0,
         };
@@ -74,11 +77,17 @@ impl<L: EventLog> FaultyLog<L> {
         self.plan().next = Some((successes, times, fault));
     }
 
+    /// Makes the next `times` look-ups fail: of one index, or of all.
+    pub fn fail_gets(&self, index: Option<u8>, times: u64) {
+        self.plan().unread = (times, index);
+    }
+
     /// Ends every fault that was set or drawn, and starts a stopped log again, as opening it again
     /// would.
     pub fn heal(&self) {
         let mut plan = self.plan();
         (plan.next, plan.drawn, plan.stopped) = (None, None, false);
+        plan.unread = (0, None);
     }
 
     /// Starts a stopped log again and goes on with the plan of faults.
@@ -135,6 +144,14 @@ impl Plan {
         self.stopped |= matches!(fault, Some(Fault::CrashBefore | Fault::CrashAfter));
         fault
     }
+
+    fn strike_get(&mut self, index: u8) -> bool {
+        let (times, only) = &mut self.unread;
+        let strikes = *times > 0 && only.is_none_or(|only| only == index);
+        *times -= u64::from(strikes);
+        self.faults += u64::from(strikes);
+        strikes
+    }
 }
 
 #[async_trait]
@@ -164,7 +181,14 @@ impl<L: EventLog> EventLog for FaultyLog<L> {
         }
     }
 
-    forward_reads!(self => self.inner);
+    forward_reads!(self => self.inner, except get);
+
+    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        if self.plan().strike_get(index) {
+            return Err(ReadError::Io(io::Error::other("an injected fault")));
+        }
+        self.inner.get(index, key)
+    }
 
     fn confirm_origin(&self) -> io::Result<()> {
         self.inner.confirm_origin()

@@ -10,7 +10,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdpoint_engine::engine::Engine;
 use holdpoint_engine::target::{CallError, Notice, Noticed, Notifier};
-use holdpoint_engine::time::Clock as _;
 use holdpoint_engine::webhook::{EndpointId, NewEndpoint};
 use holdpoint_storage::EventLog as _;
 use serde_json::Value;
@@ -242,32 +241,6 @@ impl World {
                 self.note(format!("{id} is disabled: {}", disabled.is_ok()));
             }
         }
-    }
-
-    /// At the end nobody has the patience to wait for hours: who waits for the next try is woken.
-    pub(crate) async fn hurry_ears(&self) {
-        let Some(engine) = self.engine() else {
-            return;
-        };
-        let root = self.people().ids.get("root").cloned().unwrap_or_default();
-        let Some(by) = engine.identity().principal(&root) else {
-            return;
-        };
-        let behind = self.watch().ears.behind();
-        for name in behind {
-            let Ok(id) = format!("whk_{name}").parse::<EndpointId>() else {
-                continue;
-            };
-            let waits = engine.webhook(&by, id).is_ok_and(|endpoint| {
-                let trying = endpoint.place.trying;
-                trying.is_some_and(|trying| self.clock.now() < trying.next_at)
-            });
-            if waits {
-                drop(engine.disable_webhook(&by, id, "it hangs").await);
-            }
-        }
-        self.pull();
-        self.mend_ears().await;
     }
 }
 

@@ -261,6 +261,7 @@ impl Life {
         }
         self.wait().await;
         world.pull();
+        world.must_be_ready();
         world.watch().wrong.is_some().then_some(End::Done)
     }
 

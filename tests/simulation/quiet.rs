@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use holdpoint_engine::time::Clock as _;
+
 use crate::model::Model;
 use crate::rebuild;
 use crate::world::World;
@@ -12,6 +14,9 @@ const ALONE_MAX: Duration = Duration::from_hours(8);
 
 /// How long it may take after that until everything is final.
 const QUIET_MAX: Duration = Duration::from_hours(72);
+
+/// What is to leave later than this was asked for while the clock was wrong.
+const FAR: Duration = Duration::from_hours(1);
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_mins(4);
@@ -25,6 +30,7 @@ impl World {
         world.weather.is_calm(true);
         // What was asked for before is still taken on; its answers take minutes at most.
         tokio::time::sleep(Duration::from_mins(5)).await;
+        world.call_off_what_is_far_away().await;
         let ended_alone = world.wait_until(ALONE_MAX, World::is_left_to_people).await;
         if ended_alone.is_none() {
             return false;
@@ -32,7 +38,7 @@ impl World {
         world.must_have_moved();
         let bound = world.clock.true_ms() + millis(QUIET_MAX);
         while !world.is_over() && world.clock.true_ms() < bound {
-            world.hurry_ears().await;
+            world.mend_ears().await;
             world.settle().await;
             if world.wait_until(LOOK, World::is_over).await.is_none() {
                 return false;
@@ -51,6 +57,32 @@ impl World {
         true
     }
 
+    /// Whoever chose a moment by a clock that was set years ahead calls the action off.
+    async fn call_off_what_is_far_away(&self) {
+        let root = self.people().ids.get("root").cloned().unwrap_or_default();
+        let engine = self.engine();
+        let by = engine
+            .as_ref()
+            .and_then(|engine| engine.identity().principal(&root));
+        let (Some(engine), Some(by)) = (engine, by) else {
+            return;
+        };
+        let far = self.clock.now().plus_ms(millis(FAR)).0;
+        self.pull();
+        let found: Vec<String> = {
+            let watch = self.watch();
+            let all = watch.models.iter();
+            let late = all.filter(|(_, model)| !model.is_final() && model.leaves_after(far));
+            late.map(|(id, _)| format!("act_{id}")).collect()
+        };
+        for id in found {
+            if let Ok(id) = id.parse() {
+                let reason = Some("the clock was wrong".to_owned());
+                drop(engine.cancel(&by, id, reason).await);
+            }
+        }
+    }
+
     /// Waits until this holds, or for as long as that; none where the disk has stopped, as a write may
     /// do that was on its way when the faults ended. Workers go on, and nothing stays paused.
     async fn wait_until(&self, most: Duration, holds: fn(&World) -> bool) -> Option<()> {
@@ -60,6 +92,7 @@ impl World {
                 return None;
             }
             self.pull();
+            self.must_be_ready();
             if holds(self) || until <= self.clock.true_ms() {
                 return Some(());
             }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use axum::Router;
 use holdpoint_engine::engine::{Engine, Options, WebhookOptions};
+use holdpoint_engine::full;
 use holdpoint_engine::webhook::SigningKey;
 use holdpoint_storage::{EventLog, MemoryLog};
 use holdpoint_web::{AppState, WebConfig, router};
@@ -171,6 +172,18 @@ impl World {
         let books = self.bank.books();
         self.watch().conserve(&books);
         self.must_not_keep();
+    }
+
+    /// An engine whose disk takes and gives what it is asked to does not stop by itself: neither a
+    /// full disk nor a read that fails ends it (I22, I27).
+    pub(crate) fn must_be_ready(&self) {
+        let ready = self.engine().map_or(Ok(()), |engine| engine.ready());
+        if let Err(why) = ready
+            && why != full::WORDS
+            && !self.disk().has_stopped()
+        {
+            self.fail(format!("I27: the engine stopped by itself: {why}"));
+        }
     }
 
     pub(crate) fn note(&self, line: impl std::fmt::Display) {

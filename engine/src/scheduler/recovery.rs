@@ -5,6 +5,7 @@
 //! its lease ends. Everything else that is due is in the
 //! open index and is found there.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ use crate::store::{CommitError, Store};
 
 const PAGE: usize = 256;
 
-/// The wait before a store that was full is asked again.
-const ROOM_WAIT: Duration = Duration::from_secs(1);
+/// The wait before a store that could not take or answer something is asked again.
+const LATER: Duration = Duration::from_secs(1);
 
 /// Turns every attempt that was on its way into an unknown one. Answers how many there were.
 ///
@@ -31,7 +32,7 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
     let prefix: Vec<u8> = index::lane(Status::Executing).into_iter().collect();
     let mut above: Option<Vec<u8>> = None;
     let mut found = 0;
-    let mut left = Vec::new();
+    let mut left = VecDeque::new();
     loop {
         let range = ScanRange {
             prefix: &prefix,
@@ -49,7 +50,7 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
                 }
                 match mark_unknown(store, open.id, restored).await {
                     Ok(was_lost) => found += u64::from(was_lost),
-                    Err(CommitError::Full(_)) => left.push(open.id),
+                    Err(CommitError::Full(_)) => left.push_back(open.id),
                     Err(error) => return Err(error),
                 }
             }
@@ -69,25 +70,25 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
     Ok(found)
 }
 
-async fn recover_later(store: Arc<Store>, mut left: Vec<ActionId>, restored: bool) {
-    while let Some(id) = left.last() {
+/// Goes on until each is recorded: neither a full disk nor a read that fails is final. A store that
+/// failed in writing has ended the engine itself.
+async fn recover_later(store: Arc<Store>, mut left: VecDeque<ActionId>, restored: bool) {
+    while let Some(id) = left.pop_front() {
         if store.stop.may_begin().is_err() {
             return;
         }
-        match mark_unknown(&store, *id, restored).await {
-            Ok(_) => {
-                left.pop();
-            }
-            Err(CommitError::Full(_)) => tokio::select! {
-                biased;
-                () = store.stop.reached() => return,
-                () = tokio::time::sleep(ROOM_WAIT) => {}
-            },
-            Err(error) => {
-                return store
-                    .stop
-                    .fail(&format!("{id} cannot be recovered ({error}); start again"));
-            }
+        let Err(error) = mark_unknown(&store, id, restored).await else {
+            continue;
+        };
+        left.push_back(id);
+        if !matches!(error, CommitError::Full(_)) {
+            let wait = LATER.as_secs();
+            tracing::error!(%error, action.id = %id, "{id} cannot be recovered now; again in {wait} s");
+        }
+        tokio::select! {
+            biased;
+            () = store.stop.reached() => return,
+            () = tokio::time::sleep(LATER) => {}
         }
     }
 }
@@ -100,6 +101,10 @@ async fn mark_unknown(
     let Some(view) = store.load(id)? else {
         return Ok(false);
     };
+    // Somebody may have been told of its end while there was no room here.
+    if view.action.status() != Status::Executing {
+        return Ok(false);
+    }
     if restored {
         let committed = store.act(id, ENGINE, |at| Command::LoseAttempt { at });
         return Ok(!committed.await?.events().is_empty());

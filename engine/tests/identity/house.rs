@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use async_trait::async_trait;
 use holdpoint_engine::action::PrincipalKind;
 use holdpoint_engine::identity::{
     Identity, NewKey, NewPerson, Person, Role, Secret, SessionKind, SignInError,
 };
 use holdpoint_engine::limits;
 use holdpoint_engine::time::{Clock, SystemEntropy, Timestamp};
-use holdpoint_storage::{
-    AppendError, Appended, Batch, EventLog, MemoryLog, ReadError, Record, forward_reads,
-};
+use holdpoint_storage::faulty::FaultyLog;
+use holdpoint_storage::{EventLog as _, MemoryLog, Record};
 
 pub(crate) const PASSWORD: &str = "canary battery staple";
 pub(crate) const START: i64 = 1_770_000_000_000;
@@ -34,33 +32,8 @@ impl Clock for ManualClock {
     }
 }
 
-/// A log that can stop answering look-ups.
-pub(crate) struct FaultyLog {
-    pub(crate) log: MemoryLog,
-    pub(crate) fails: AtomicBool,
-}
-
-#[async_trait]
-impl EventLog for FaultyLog {
-    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
-        self.log.append(batch).await
-    }
-    forward_reads!(self => self.log, except get);
-
-    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        if self.fails.load(Ordering::SeqCst) {
-            return Err(ReadError::Io(std::io::Error::other("the device is gone")));
-        }
-        self.log.get(index, key)
-    }
-
-    async fn close(&self) {
-        self.log.close().await;
-    }
-}
-
 pub(crate) struct House {
-    pub(crate) log: Arc<FaultyLog>,
+    pub(crate) log: Arc<FaultyLog<MemoryLog>>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) identity: Identity,
 }
@@ -74,8 +47,7 @@ impl House {
     }
 
     pub(crate) fn over(log: MemoryLog, clock: Arc<ManualClock>) -> Self {
-        let fails = AtomicBool::new(false);
-        let log = Arc::new(FaultyLog { log, fails });
+        let log = Arc::new(FaultyLog::new(Arc::new(log)));
         let identity =
             Identity::open(log.clone(), clock.clone(), Arc::new(SystemEntropy)).expect("it opens");
         Self {
@@ -86,7 +58,7 @@ impl House {
     }
 
     pub(crate) fn restart(&self) -> Self {
-        Self::over(self.log.log.reopen(), self.clock.clone())
+        Self::over(self.log.inner().reopen(), self.clock.clone())
     }
 
     pub(crate) async fn person(&self, email: &str, roles: &[Role]) -> Person {

@@ -1,7 +1,6 @@
 //! What must never be seen, and incidents of others that must not happen here.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use holdpoint_engine::action::PrincipalKind;
@@ -84,10 +83,10 @@ async fn incident_53_a_session_that_cannot_be_read_is_refused_and_not_anonymous(
         .sign_in("ann@example.com", SessionKind::Browser)
         .await
         .expect("a session");
-    house.log.fails.store(true, Ordering::SeqCst);
+    house.log.fail_gets(None, u64::MAX);
     let unread = house.identity.authenticate_session(token.expose()).await;
     assert!(matches!(unread, Err(AuthError::Store(_))), "{unread:?}");
-    house.log.fails.store(false, Ordering::SeqCst);
+    house.log.heal();
     assert!(
         house
             .identity

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use holdpoint_engine::action::{AttemptResult, Phase, Status};
+use holdpoint_engine::action::{ActionId, AttemptResult, Phase, Status};
 use holdpoint_engine::approval::Vote;
 use holdpoint_engine::engine::{Options, SubmitError, Versioned};
 use holdpoint_engine::target::{Answer, Body, CallError, LocalError, Locals, Outgoing, Target};
@@ -294,8 +294,8 @@ async fn i14_a_label_of_the_tool_cannot_be_set_where_the_arguments_leave_it_out(
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn i23_a_start_on_a_full_disk_reads_and_recovers_once_there_is_room() {
+/// A start on a full disk, after a stop that cut off one call.
+async fn start_on_a_full_disk() -> (Scene, Arc<FaultyLog<MemoryLog>>, ActionId) {
     let scene = Scene::open().await;
     scene.shop.feels(Mood::DoneThenSilent);
     let view = scene.submit("write_once", refund_of(100, "r1")).await;
@@ -309,13 +309,35 @@ async fn i23_a_start_on_a_full_disk_reads_and_recovers_once_there_is_room() {
     let full = Arc::new(FaultyLog::new(Arc::new(log.reopen())));
     full.fail_for(0, 2, Fault::Full);
     let scene = Scene {
-        engine: open(full, &shop.tools(), None).await,
+        engine: open(Arc::clone(&full) as Arc<_>, &shop.tools(), None).await,
         shop,
         log,
         clock: None,
     };
+    (scene, full, id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_a_start_on_a_full_disk_reads_and_recovers_once_there_is_room() {
+    let (scene, _, id) = start_on_a_full_disk().await;
     let waiting = scene.engine.get(&auditor(), id).expect("reads go on");
     assert_eq!(waiting.action.status(), Status::Executing);
     scene.until(id, Status::Succeeded).await;
+    assert_eq!((scene.shop.posts(), scene.shop.done()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_a_read_that_fails_after_a_start_on_a_full_disk_does_not_end_the_engine() {
+    const VIEWS: u8 = 1;
+    const PATIENCE: Duration = Duration::from_mins(1);
+    let (scene, log, id) = start_on_a_full_disk().await;
+    log.fail_gets(Some(VIEWS), 1);
+    let begun = Instant::now();
+    while log.faults() < 3 {
+        assert!(begun.elapsed() < PATIENCE, "nothing was read");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    scene.until(id, Status::Succeeded).await;
+    assert_eq!(scene.engine.ready(), Ok(()));
     assert_eq!((scene.shop.posts(), scene.shop.done()), (1, 1));
 }

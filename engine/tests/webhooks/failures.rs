@@ -1,7 +1,6 @@
 //! Receivers that fail, and what follows.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use holdpoint_engine::webhook::{Cause, DeliveryState, EndpointChange, EndpointId, SCHEDULE};
@@ -28,14 +27,14 @@ async fn an_endpoint_hears_on_once_the_log_can_be_read_again() {
     receiver.answers(&[Answer::Status(500)]);
     house.stage(1).await;
     let wait = until_failed(&house, id, 1).await;
-    house.blind.is_on.store(true, Ordering::SeqCst);
+    house.seen.fail_gets(None, u64::MAX);
     house.pass(wait);
     let begun = Instant::now();
-    while house.blind.failed.load(Ordering::SeqCst) == 0 {
+    while house.seen.faults() == 0 {
         assert!(begun.elapsed() < PATIENCE, "nothing was read");
         tokio::task::yield_now().await;
     }
-    house.blind.is_on.store(false, Ordering::SeqCst);
+    house.seen.heal();
     let begun = Instant::now();
     while receiver.messages().len() < 2 {
         assert!(begun.elapsed() < PATIENCE, "it hears nothing any more");

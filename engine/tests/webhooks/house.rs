@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use holdpoint_engine::action::PrincipalKind;
 use holdpoint_engine::engine::{Engine, Options, Submission, Submitted, Versioned, WebhookOptions};
 use holdpoint_engine::identity::{NewKey, NewPerson, Principal, Role};
@@ -13,9 +12,8 @@ use holdpoint_engine::target::{Locals, NetworkOptions};
 use holdpoint_engine::time::{Clock, SystemEntropy, Timestamp};
 use holdpoint_engine::tool::{Format, ToolsFile};
 use holdpoint_engine::webhook::{Endpoint, EndpointId, NewEndpoint, SigningKey};
-use holdpoint_storage::{
-    AppendError, Appended, Batch, EventLog, MemoryLog, ReadError, Record, forward_reads,
-};
+use holdpoint_storage::faulty::FaultyLog;
+use holdpoint_storage::{EventLog, MemoryLog, Record};
 use serde_json::json;
 
 use crate::receiver::PATIENCE;
@@ -40,43 +38,10 @@ impl Clock for ManualClock {
     }
 }
 
-/// A log whose look-ups can be made to fail.
-pub(crate) struct BlindLog {
-    log: Arc<MemoryLog>,
-    blind: Arc<Blind>,
-}
-
-/// Whether look-ups fail, and how many did.
-#[derive(Default)]
-pub(crate) struct Blind {
-    pub(crate) is_on: AtomicBool,
-    pub(crate) failed: AtomicU64,
-}
-
-#[async_trait]
-impl EventLog for BlindLog {
-    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
-        self.log.append(batch).await
-    }
-
-    forward_reads!(self => self.log, except get);
-
-    fn get(&self, index: u8, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        if self.blind.is_on.load(Ordering::SeqCst) {
-            self.blind.failed.fetch_add(1, Ordering::SeqCst);
-            return Err(ReadError::Io(std::io::Error::other("it cannot be read")));
-        }
-        self.log.get(index, key)
-    }
-
-    async fn close(&self) {
-        self.log.close().await;
-    }
-}
-
 pub(crate) struct House {
     pub(crate) log: Arc<MemoryLog>,
-    pub(crate) blind: Arc<Blind>,
+    /// The same log, as the engine sees it.
+    pub(crate) seen: Arc<FaultyLog<MemoryLog>>,
     pub(crate) engine: Engine,
     pub(crate) key: SigningKey,
     clock: Option<Arc<ManualClock>>,
@@ -95,19 +60,15 @@ impl House {
     pub(crate) async fn with(clock: Option<Arc<ManualClock>>) -> Self {
         let log = Arc::new(MemoryLog::new());
         let key = SigningKey::random(&SystemEntropy).expect("random bytes");
-        let blind = Arc::<Blind>::default();
-        let seen = BlindLog {
-            log: Arc::clone(&log),
-            blind: Arc::clone(&blind),
-        };
-        let engine = open(Arc::new(seen), clock.clone(), key.clone()).await;
+        let seen = Arc::new(FaultyLog::new(Arc::clone(&log)));
+        let engine = open(Arc::clone(&seen) as Arc<_>, clock.clone(), key.clone()).await;
         let admin = person(&engine, "admin", Role::Admin).await;
         let owner = person(&engine, "owner", Role::Requester).await;
         let service = key_of(&engine, "checkout", &owner.id).await;
         let stranger = key_of(&engine, "stranger", &admin.id).await;
         Self {
             log,
-            blind,
+            seen,
             engine,
             key,
             clock,

@@ -94,6 +94,11 @@ impl Model {
         self.status == "unknown" && self.is_past_asking && !self.resend_is_planned
     }
 
+    /// Whether it may not leave before this moment, in milliseconds.
+    pub(crate) fn leaves_after(&self, moment: i64) -> bool {
+        self.not_before.is_some_and(|chosen| moment < chosen)
+    }
+
     /// One more event.
     pub(crate) fn apply(&mut self, event: &Event) -> Result<(), String> {
         if matches!(event, Event::LateAnswer { .. }) {
