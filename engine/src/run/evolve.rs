@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::event::{Event, Flags, Origin, StepCall, StepOutcome, Waiting};
+use super::event::{Event, Flags, Note, Origin, StepCall, StepOutcome, Waiting};
 use super::id::{RunId, StepPath};
 use super::state::{Ended, Made, Run, Step, What};
 use crate::action::ActionId;
@@ -25,6 +25,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
                 instigators: Vec::new(),
                 notes: BTreeMap::new(),
                 signals: BTreeMap::new(),
+                answered: Vec::new(),
                 heals: Vec::new(),
                 cancel: None,
                 ended: None,
@@ -50,6 +51,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
             let made = run.open(path)?;
             made.ended = Some((at, (**report).clone()));
             made.waiting = None;
+            run.answer(path);
         }
         Event::StepSkipped {
             path,
@@ -65,6 +67,12 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
         Event::Noted { path, note } => {
             let notes = run.notes.entry(path.clone()).or_default();
             notes.push(note.clone());
+            match note {
+                Note::Now(_) | Note::Random(_) | Note::Received { .. } | Note::Woke => {
+                    run.answer(path)
+                }
+                Note::Sleep { .. } | Note::WaitFor { .. } => {}
+            }
         }
         Event::Signalled { name, data } => {
             let sent = run.signals.entry(name.clone()).or_default();
@@ -138,6 +146,12 @@ impl Run {
                 path: path.clone(),
                 what: made,
             })),
+        }
+    }
+
+    fn answer(&mut self, path: &StepPath) {
+        if !self.is_skill() {
+            self.answered.push(path.clone());
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Run {
     pub notes: BTreeMap<StepPath, Vec<Note>>,
     /// The events that it was sent, by name, in order.
     pub signals: BTreeMap<String, Vec<Arc<CanonicalJson>>>,
+    /// The places at which its code was answered, in that order; none for a skill file.
+    pub answered: Vec<StepPath>,
     /// What a model changed.
     pub heals: Vec<(StepPath, Heal)>,
     /// Whether somebody wants it to end, and why.

@@ -33,14 +33,54 @@ async fn everything(ctx: Context, left: u32) -> Result<Value, Failure> {
     Ok(json!([found, removed?, go, late, failed]))
 }
 
+/// A branch fails while the other one waits for people; then comes the way back.
+async fn lets_go(ctx: Context, left: u32) -> Result<(), Failure> {
+    let (a, b) = (ctx.branch("a"), ctx.branch("b"));
+    let call = async {
+        a.call("set_label", json!({ "left": left })).await?;
+        a.call("delete_all", json!({})).await.map(drop)
+    };
+    let fail = async {
+        b.wait_for("go").await;
+        b.call("fail", json!({})).await.map(drop)
+    };
+    let failed = tokio::try_join!(call, fail);
+    ctx.call("remove_label", json!({})).await?;
+    failed?;
+    Ok(())
+}
+
+/// A branch fails while the other one asks for one thing after the other.
+async fn races(ctx: Context, left: u32) -> Result<(), Failure> {
+    let (a, b) = (ctx.branch("a"), ctx.branch("b"));
+    let asks = async {
+        for number in 0..left + 2 {
+            a.now().await;
+            a.call("get_version", json!({ "n": number })).await?;
+        }
+        Ok(a.wait_for("never").await)
+    };
+    let fail = async {
+        b.random().await;
+        b.call("forbidden", json!({})).await
+    };
+    let failed = tokio::try_join!(asks, fail);
+    ctx.call("remove_label", json!({})).await?;
+    failed?;
+    Ok(())
+}
+
 fn workflows() -> Workflows {
-    Workflows::default().with("everything", 1, everything)
+    Workflows::default()
+        .with("everything", 1, everything)
+        .with("lets_go", 1, lets_go)
+        .with("races", 1, races)
 }
 
 /// What is carried out.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum What {
-    Code,
+    Code(&'static str),
     File,
 }
 
@@ -60,7 +100,7 @@ async fn begin(house: &House, what: What) -> Option<RunId> {
         stage: true,
     };
     let begun = match what {
-        What::Code => house.try_call("everything", json!(2)).await,
+        What::Code(name) => house.try_call(name, json!(2)).await,
         What::File => house.try_start(RELEASE, flags).await,
     };
     begun.ok()
@@ -79,12 +119,17 @@ fn newest(house: &House) -> Option<RunId> {
 fn waits_for_go(run: &Run) -> bool {
     let is_go = |note: &Note| matches!(note, Note::WaitFor { name } if name == "go");
     let mut last = run.notes.values().filter_map(|notes| notes.last());
-    run.signals.is_empty() && last.any(is_go)
+    let is_first = is_lets_go(run) && !waits_for_people(run);
+    run.signals.is_empty() && !is_first && last.any(is_go)
 }
 
-fn is_at(run: &Run, tool: &str) -> bool {
-    let mut open = run.steps.iter().filter_map(|step| step.open());
-    open.any(|made| made.call.tool == tool)
+/// Nobody decides on what it has before people, and its other branch fails when that is there.
+fn is_lets_go(run: &Run) -> bool {
+    run.start.origin.name() == "lets_go"
+}
+
+fn waits_for_people(run: &Run) -> bool {
+    waiting_in(run).is_some_and(|(_, why)| why == Waiting::Approval)
 }
 
 /// Plays the people and the time until the run is over, or the engine has stopped.
@@ -97,18 +142,19 @@ async fn play(house: &House) -> Option<Arc<Run>> {
         {
             return Some(run);
         }
-        match waiting_in(&run) {
-            // It may have been decided before, or the engine may stop in the middle.
-            Some((action, Waiting::Approval)) => {
-                drop(house.try_vote(action, Vote::Approve).await);
+        for made in run.steps.iter().filter_map(|step| step.open()) {
+            match made.waiting {
+                // It may have been decided before, or the engine may stop in the middle.
+                Some((action, Waiting::Approval)) if !is_lets_go(&run) => {
+                    drop(house.try_vote(action, Vote::Approve).await);
+                }
+                // The tool that refuses has no check: after a death nobody knows that it refused.
+                Some((action, Waiting::Settlement)) if made.call.tool == "fail" => {
+                    let (by, why) = (approver(), "it never does".to_owned());
+                    drop(house.engine.settle(&by, action, false, why).await);
+                }
+                Some(_) | None => {}
             }
-            // The tool that refuses has no check: after a death nobody knows that it refused.
-            Some((action, Waiting::Settlement)) if is_at(&run, "fail") => {
-                let (by, why) = (approver(), "it never does".to_owned());
-                drop(house.engine.settle(&by, action, false, why).await);
-            }
-            Some((_, Waiting::Settlement | Waiting::Turn | Waiting::Call | Waiting::Secret))
-            | None => {}
         }
         if waits_for_go(&run) {
             drop(house.send(run.id, "go", json!("go!")).await);
@@ -147,6 +193,8 @@ async fn story(what: What, fault: Option<(u64, Fault)>) -> (Came, bool) {
         over = play(&house).await;
     }
     let run = over.expect("a log without faults");
+    let open = run.steps.iter().filter(|step| step.open().is_some());
+    assert_eq!(open.count(), 0, "{fault:?}");
     let mut done = BTreeMap::new();
     for ((name, key), times) in house.world.counts() {
         if name != "read" {
@@ -194,7 +242,7 @@ async fn at_every_append(what: What, fewest: u64) -> Came {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_death_at_any_event_of_code_repeats_no_write_and_changes_no_answer() {
-    let came = at_every_append(What::Code, 30).await;
+    let came = at_every_append(What::Code("everything"), 30).await;
     let found = json!({ "version": "1.2.3", "size": 5 });
     let wanted = json!([found, { "removed": true }, "go!", null, true]);
     assert_eq!((came.status, came.output), (RunStatus::Passed, wanted));
@@ -207,4 +255,30 @@ async fn a_death_at_any_event_of_a_skill_file_repeats_no_write() {
     let came = at_every_append(What::File, 15).await;
     assert_eq!(came.status, RunStatus::Passed);
     assert_eq!((came.done["label"], came.done["remove"]), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_event_of_code_that_lets_go_of_a_branch_changes_nothing_of_its_end() {
+    let came = at_every_append(What::Code("lets_go"), 15).await;
+    assert_eq!(came.status, RunStatus::Failed);
+    let steps = ["1 passed", "a/1 passed", "a/2 cancelled", "b/2 failed"];
+    let seen = came.steps.iter();
+    let seen: Vec<_> = seen.map(|(path, how)| format!("{path} {how}")).collect();
+    assert_eq!(seen, steps);
+    assert_eq!((came.done["label"], came.done["remove"]), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_event_of_branches_that_race_ends_in_one_of_their_ends() {
+    for fault in [Fault::CrashBefore, Fault::CrashAfter] {
+        for successes in 0.. {
+            let race = What::Code("races");
+            let (came, struck) = story(race, Some((successes, fault))).await;
+            assert_eq!(came.status, RunStatus::Failed, "{fault:?} {successes}");
+            assert_eq!(came.done["remove"], 1, "{fault:?} {successes}");
+            if !struck {
+                break;
+            }
+        }
+    }
 }

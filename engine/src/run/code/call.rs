@@ -12,7 +12,7 @@ use super::error::CallError;
 use super::shared::{Shared, differs};
 use crate::canon::CanonicalJson;
 use crate::limits::JSON_BYTES_MAX;
-use crate::run::decide::words_of;
+use crate::run::decide::{Command, decide, words_of};
 use crate::run::driver::Halt;
 use crate::run::event::{StepCall, Verdict};
 use crate::run::id::StepPath;
@@ -94,77 +94,108 @@ impl IntoFuture for Call {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let called = shared.carry_out(make(self)).await;
-            shared.or_halt(called).await
+            let shared = Arc::clone(&self.shared);
+            let wish = shared.or_halt(self.wish()).await;
+            let path = wish.path.clone();
+            let making = async {
+                let made = shared.carry_out(make(Arc::clone(&shared), wish)).await;
+                shared.or_halt(made).await;
+            };
+            tokio::select! {
+                biased;
+                () = shared.answered(&path) => {}
+                // What came of it is told in its turn.
+                () = making => shared.answered(&path).await,
+            }
+            let run = shared.driver.run();
+            let made = run.step(&path).and_then(|step| step.made());
+            match made.and_then(|made| made.ended.as_ref()) {
+                Some((_, report)) => match CallError::of(report) {
+                    None => Ok(report.answer.value()),
+                    Some(error) => Err(error),
+                },
+                // It is answered by its end.
+                None => std::future::pending().await,
+            }
         })
     }
 }
 
-async fn make(call: Call) -> Result<Result<Value, CallError>, Halt> {
-    let driver = &call.shared.driver;
-    let path = call.path?;
-    let invalid = |message| Halt::Run(RunError::Invalid(message));
-    let args = call
-        .args
-        .map_err(|error| invalid(format!("the arguments of {}: {error}", call.tool)))?;
-    let args = CanonicalJson::exact(&args)
-        .map_err(|error| invalid(format!("the arguments of {}: {error}", call.tool)))?;
-    if JSON_BYTES_MAX < args.as_str().len() {
-        let message = format!(
-            "the arguments of {} are longer than {JSON_BYTES_MAX} bytes",
-            call.tool
-        );
-        return Err(invalid(message));
-    }
-    let run = driver.run();
-    if run.notes.contains_key(&path) {
-        return Err(differs(&run, path, words_of(&call.tool, &args)));
-    }
-    if run.step(&path).is_none() {
-        call.shared.caught_up(&path).await?;
-        // What has begun is followed to its end, and called off on the way where that is possible.
-        driver.check_cancel()?;
-    }
-    let engine = driver.engine()?;
-    let effect = engine
-        .registry()
-        .get(&call.tool)
-        .map_or(EffectClass::Destructive, |tool| tool.effect);
-    drop(engine);
-    let wish = StepWish {
-        path,
-        call: StepCall {
+impl Call {
+    /// What is to be made. What the history has at its place is met before the code goes on: code that ends
+    /// without waiting for the call has asked for it all the same.
+    fn wish(self) -> Result<StepWish, Halt> {
+        let (shared, path) = (self.shared, self.path?);
+        let driver = &shared.driver;
+        let invalid = |message| Halt::Run(RunError::Invalid(message));
+        let args = self
+            .args
+            .map_err(|error| invalid(format!("the arguments of {}: {error}", self.tool)))?;
+        let args = CanonicalJson::exact(&args)
+            .map_err(|error| invalid(format!("the arguments of {}: {error}", self.tool)))?;
+        if JSON_BYTES_MAX < args.as_str().len() {
+            let message = format!(
+                "the arguments of {} are longer than {JSON_BYTES_MAX} bytes",
+                self.tool
+            );
+            return Err(invalid(message));
+        }
+        let run = driver.run();
+        if run.notes.contains_key(&path) {
+            return Err(differs(&run, path, words_of(&self.tool, &args)));
+        }
+        let engine = driver.engine()?;
+        let effect = engine
+            .registry()
+            .get(&self.tool)
+            .map_or(EffectClass::Destructive, |tool| tool.effect);
+        drop(engine);
+        let call = StepCall {
             number: 1,
-            title: call.title.unwrap_or_else(|| call.tool.clone()),
-            intent: call.intent,
-            tool: call.tool,
+            title: self.title.unwrap_or_else(|| self.tool.clone()),
+            intent: self.intent,
+            tool: self.tool,
             args,
             effect,
-            verdict: if call.stage {
+            verdict: if self.stage {
                 Verdict::Stage
             } else {
                 Verdict::Go
             },
             notes: Vec::new(),
-        },
-        timeout: call.timeout,
-        retries: call.retries,
-    };
-    let begun = driver.begin_step(&wish).await?;
-    call.shared.meet(&wish.path);
-    let report = match begun {
-        Err(report) => report,
-        Ok(made) => {
-            call.shared.caught_up(&wish.path).await?;
-            let report = driver.make(&wish, &made).await?.report();
-            driver.end_step(&wish.path, report.clone()).await?;
-            report
+        };
+        if run.step(&path).is_some() {
+            let begin = Command::BeginStep {
+                path: path.clone(),
+                call: call.clone(),
+            };
+            decide(Some(&run), begin).map_err(RunError::from)?;
+            shared.meet(&path);
         }
-    };
-    Ok(match CallError::of(&report) {
-        None => Ok(report.answer.value()),
-        Some(error) => Err(error),
-    })
+        Ok(StepWish {
+            path,
+            call,
+            timeout: self.timeout,
+            retries: self.retries,
+        })
+    }
+}
+
+/// Makes a call, and notes how it ended; what ended before is not made again.
+async fn make(shared: Arc<Shared>, wish: StepWish) -> Result<(), Halt> {
+    let driver = &shared.driver;
+    if driver.run().step(&wish.path).is_none() {
+        shared.caught_up(&wish.path).await?;
+        // What has begun is followed to its end, and called off on the way where that is possible.
+        driver.check_cancel()?;
+    }
+    match driver.begin_step(&wish).await? {
+        Err(_) => Ok(()),
+        Ok(made) => {
+            shared.caught_up(&wish.path).await?;
+            let report = driver.make(&wish, &made).await?.report();
+            driver.end_step(&wish.path, report).await
+        }
+    }
 }

@@ -52,8 +52,7 @@ impl Context {
         self.shared.driver.live.id
     }
 
-    /// How often the code has asked for something so far, in all branches; the same at every replay, where
-    /// the branches that run beside have ended. Each question leaves up to six events in the history, so a
+    /// How often the code has asked for something so far, in all branches; the same at every replay. Each question leaves up to six events in the history, so a
     /// loop without end goes on as a new run ([`Failure::ContinueAsNew`](super::Failure::ContinueAsNew))
     /// every thousand or so, well before [`RUN_EVENTS_MAX`](crate::limits::RUN_EVENTS_MAX).
     pub fn asked(&self) -> usize {

@@ -89,6 +89,7 @@ mod error;
 mod history_tests;
 mod notes;
 mod shared;
+mod turns;
 mod workflows;
 
 use std::any::Any;
@@ -181,7 +182,7 @@ pub(super) async fn carry_on(driver: &Driver, name: &str, version: u32) -> Resul
         () = stop.reached() => Err(Halt::Stopping),
         Ok(_) = changed.wait_for(|run| run.cancel.is_some()) => Err(Halt::CalledOff),
         halt = halted.recv() => Err(halt.unwrap_or(Halt::Stopping)),
-        ended = running => Ok(ended),
+        ended = turns::play(&shared, running) => Ok(ended),
         halt = shared.stands_still() => Err(halt),
     };
     let ended = match ended {

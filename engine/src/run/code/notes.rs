@@ -20,16 +20,20 @@ pub(super) async fn now(shared: &Shared, path: Result<StepPath, Halt>) -> Result
     const WISH: &str = "the time";
     let (driver, path) = (&shared.driver, path?);
     let run = driver.run();
-    match notes(&run, &path, WISH)?.first() {
+    let at = match notes(&run, &path, WISH)?.first() {
         Some(Note::Now(at)) => {
             shared.meet(&path);
-            return Ok(*at);
+            *at
         }
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
-        None => shared.caught_up(&path).await?,
-    }
-    let at = driver.runs.store.time.now();
-    note(driver, &path, Note::Now(at)).await?;
+        None => {
+            shared.caught_up(&path).await?;
+            let at = driver.runs.store.time.now();
+            note(driver, &path, Note::Now(at)).await?;
+            at
+        }
+    };
+    shared.answered(&path).await;
     Ok(at)
 }
 
@@ -40,16 +44,20 @@ pub(super) async fn random(
     const WISH: &str = "random bytes";
     let (driver, path) = (&shared.driver, path?);
     let run = driver.run();
-    match notes(&run, &path, WISH)?.first() {
+    let bytes = match notes(&run, &path, WISH)?.first() {
         Some(Note::Random(bytes)) => {
             shared.meet(&path);
-            return Ok(*bytes);
+            *bytes
         }
         Some(_) => return Err(differs(&run, path, WISH.to_owned())),
-        None => shared.caught_up(&path).await?,
-    }
-    let bytes = driver.engine()?.random_bytes().map_err(Halt::Run)?;
-    note(driver, &path, Note::Random(bytes)).await?;
+        None => {
+            shared.caught_up(&path).await?;
+            let bytes = driver.engine()?.random_bytes().map_err(Halt::Run)?;
+            note(driver, &path, Note::Random(bytes)).await?;
+            bytes
+        }
+    };
+    shared.answered(&path).await;
     Ok(bytes)
 }
 
@@ -74,12 +82,13 @@ pub(super) async fn sleep(
         }
     };
     shared.meet(&path);
-    if noted.last() == Some(&Note::Woke) {
-        return Ok(());
+    if noted.last() != Some(&Note::Woke) {
+        shared.caught_up(&path).await?;
+        reach(driver, until).await;
+        note(driver, &path, Note::Woke).await?;
     }
-    shared.caught_up(&path).await?;
-    reach(driver, until).await;
-    note(driver, &path, Note::Woke).await
+    shared.answered(&path).await;
+    Ok(())
 }
 
 /// What came, or none where nothing came in time.
@@ -128,8 +137,14 @@ pub(super) async fn wait_for(
     loop {
         let run = driver.run();
         match answer(&run, &path) {
-            Answer::Came(data) => return Ok(Some(data)),
-            Answer::Nothing => return Ok(None),
+            Answer::Came(data) => {
+                shared.answered(&path).await;
+                return Ok(Some(data));
+            }
+            Answer::Nothing => {
+                shared.answered(&path).await;
+                return Ok(None);
+            }
             Answer::NotYet => shared.caught_up(&path).await?,
         }
         let (at, wanted) = (path.clone(), name.clone());

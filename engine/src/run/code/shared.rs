@@ -30,10 +30,21 @@ pub(super) struct Shared {
     unmet: watch::Sender<BTreeSet<StepPath>>,
     /// The places at which it waits for all of them to be met.
     held: watch::Sender<BTreeSet<StepPath>>,
+    /// How many answers the history had when the code was called.
+    known: usize,
+    /// What the code was answered since.
+    handed: watch::Sender<Handed>,
     /// The calls that are under way: each goes on to its end, also where the code no longer waits for it.
     calls: TaskTracker,
     /// Lets go of them, as if the process had died.
     abandon: CancellationToken,
+}
+
+/// The answers that the code was handed: the first so many of those that the run has, and their places.
+#[derive(Default)]
+struct Handed {
+    count: usize,
+    places: BTreeSet<StepPath>,
 }
 
 /// A place that is held back, until this is dropped.
@@ -59,6 +70,8 @@ impl Shared {
             asked: AtomicUsize::new(0),
             unmet: watch::Sender::new(places),
             held: watch::Sender::default(),
+            known: run.answered.len(),
+            handed: watch::Sender::default(),
             calls: TaskTracker::new(),
             abandon: CancellationToken::new(),
         };
@@ -80,20 +93,45 @@ impl Shared {
         self.unmet.send_if_modified(|unmet| unmet.remove(path));
     }
 
-    /// Waits until the code has met all of its history. Only then may anything be made or noted: code
-    /// that was changed, and would do again at another place what it has done, never gets there.
+    /// Hands the code the next answer of the run, where there is one.
+    pub(super) fn hand_over(&self) -> bool {
+        let run = self.driver.run();
+        self.handed.send_if_modified(|handed| {
+            let Some(place) = run.answered.get(handed.count) else {
+                return false;
+            };
+            handed.count += 1;
+            handed.places.insert(place.clone());
+            true
+        })
+    }
+
+    /// Waits until the code is handed the answer at a place.
+    pub(super) async fn answered(&self, path: &StepPath) {
+        let mut handed = self.handed.subscribe();
+        // The sender is here: it does not go away.
+        drop(handed.wait_for(|handed| handed.places.contains(path)).await);
+    }
+
+    /// Waits until the code has met all of its history and was handed all answers of it. Only then may
+    /// anything be made or noted: code that was changed, and would do again at another place what it has
+    /// done, never gets there, and code that ended with the last of these answers begins nothing more.
     /// Fails where the run is called off or its code has ended: nothing more is met then.
     pub(super) async fn caught_up(&self, path: &StepPath) -> Result<(), Halt> {
-        let mut unmet = self.unmet.subscribe();
-        if unmet.borrow().is_empty() {
+        let (mut unmet, mut handed) = (self.unmet.subscribe(), self.handed.subscribe());
+        let has_all = |handed: &Handed| self.known <= handed.count;
+        if unmet.borrow().is_empty() && has_all(&handed.borrow()) {
             return Ok(());
         }
         self.held.send_modify(|held| {
             held.insert(path.clone());
         });
         let _held = Held(self, path);
-        // The sender is here: it does not go away.
-        let met = async { drop(unmet.wait_for(BTreeSet::is_empty).await) };
+        // The senders are here: they do not go away.
+        let met = async {
+            drop(unmet.wait_for(BTreeSet::is_empty).await);
+            drop(handed.wait_for(has_all).await);
+        };
         tokio::select! {
             biased;
             () = met => Ok(()),
