@@ -63,10 +63,22 @@ impl Client {
         Ok(self.post(&run_path(id, "/cancel"), &body).await?.body)
     }
 
-    /// Sends a run an event that its code may be waiting for. Sent once.
-    pub async fn signal_run(&self, id: &str, name: &str, data: &Value) -> Result<Value, Error> {
-        let body = json!({ "name": name, "data": data });
-        Ok(self.post(&run_path(id, "/events"), &body).await?.body)
+    /// Sends a run an event that its code may be waiting for. The same event under the same key is taken
+    /// once, however often it is sent.
+    pub async fn signal_run(
+        &self,
+        id: &str,
+        name: &str,
+        data: &Value,
+        key: &str,
+    ) -> Result<Value, Error> {
+        let (key, path) = (quoted(key)?, run_path(id, "/events"));
+        let body = json!({ "name": name, "data": data }).to_string();
+        self.read_again(|| {
+            let request = self.with_body(&path, body.clone());
+            request.header("Idempotency-Key", key.as_str())
+        })
+        .await
     }
 
     /// One page of runs, the newest first.

@@ -180,3 +180,44 @@ async fn half_answers_and_a_heartbeat_that_hangs_cost_the_worker_in_python_nothi
     }
     assert_eq!(python.stop(), Some(0));
 }
+
+/// Hears requests, and answers each but the first; what it heard is the answer of the thread.
+fn hears_two(listener: TcpListener) -> std::thread::JoinHandle<Vec<String>> {
+    std::thread::spawn(move || {
+        let mut heard = Vec::new();
+        for client in listener.incoming().flatten() {
+            let mut client = client;
+            let (mut text, mut buffer) = (String::new(), [0; 4096]);
+            while !text.ends_with('}') {
+                let count = client.read(&mut buffer).expect("a request");
+                text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+            heard.push(text);
+            if heard.len() == 2 {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+                let answer = format!("{head}content-length: 2\r\nconnection: close\r\n\r\n{{}}");
+                client.write_all(answer.as_bytes()).expect("it listens");
+                return heard;
+            }
+        }
+        heard
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_whose_answer_is_lost_is_sent_to_its_run_again_under_the_same_key() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = hears_two(listener);
+    let client = Client::new(&url).expect("an address");
+    let key = holdpoint::client::random_key().expect("a key");
+    let sent = client.signal_run("run_1", "paid", &json!(1), &key).await;
+    sent.expect("the second answer comes");
+    let heard = server.join().expect("no panic");
+    let header = format!("idempotency-key: \"{key}\"");
+    for text in &heard {
+        assert!(text.starts_with("POST /v1/runs/run_1/events "), "{text}");
+        assert!(text.contains(&header), "{text}");
+    }
+    assert_eq!(heard[0], heard[1]);
+}

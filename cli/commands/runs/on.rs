@@ -227,7 +227,9 @@ pub(super) async fn signal(
     let folder = match place {
         Place::Folder(folder) => folder,
         Place::Server(client) => {
-            let run = client.signal_run(&id.to_string(), name, data).await?;
+            let key = format!("cli-{}", holdpoint::client::random_key()?);
+            let id = id.to_string();
+            let run = client.signal_run(&id, name, data, &key).await?;
             return Ok(receipt_of(run));
         }
     };

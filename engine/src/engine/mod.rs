@@ -20,6 +20,7 @@ mod query;
 mod resume;
 mod runs;
 mod runs_in;
+mod runs_signal;
 mod runs_start;
 mod schedules;
 pub(crate) mod submit;

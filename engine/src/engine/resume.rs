@@ -81,7 +81,8 @@ impl Engine {
         let live = self.inner.runs.open(id)?;
         let (by, wishes) = (by.instigator(), vec![Command::Resume { flags }]);
         let runs = &self.inner.runs;
-        let run = runs.commit_asking(&live, by, wishes, false).await?;
+        let resumed = runs.commit_asking(&live, by, wishes, false, None).await?;
+        let run = resumed.map_err(|_| RunError::KeyReused { first: None })?;
         live.given.add(&secrets);
         self.drive(live);
         Ok(run)

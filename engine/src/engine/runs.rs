@@ -3,20 +3,15 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use holdpoint_storage::{Direction, ScanRange};
-use serde_json::Value;
-
 use super::act::{REASON_CHARS_MAX, said};
 use super::{Engine, Inner, LIST_MAX};
-use crate::canon::CanonicalJson;
 use crate::identity::{Principal, Role};
-use crate::limits::{JSON_BYTES_MAX, SIGNAL_NAME_BYTES_MAX};
-use crate::run::authority::SCOPE_RUNS;
 use crate::run::heal::Helper;
 use crate::run::layout::{self, LoadRunError};
 use crate::run::{Command, Run, RunError, RunId, RunStatus, RunSummary, drive};
 use crate::schedule::{self, ScheduleId};
 use crate::scheduler::Work;
+use holdpoint_storage::{Direction, ScanRange};
 
 /// How many summaries are read from the index at once, and how many one page looks at.
 const CHUNK: usize = 256;
@@ -196,51 +191,6 @@ impl Engine {
             self.drive(live);
         }
         Ok(run)
-    }
-
-    /// Sends a run an event that its code may be waiting for, now or later.
-    pub async fn signal_run(
-        &self,
-        by: &Principal,
-        id: RunId,
-        name: &str,
-        data: &Value,
-    ) -> Result<Arc<Run>, RunError> {
-        if name.is_empty() || SIGNAL_NAME_BYTES_MAX < name.len() {
-            return Err(RunError::Invalid(format!(
-                "the name of an event has 1 to {SIGNAL_NAME_BYTES_MAX} bytes"
-            )));
-        }
-        let data = CanonicalJson::exact(data)
-            .map_err(|error| RunError::Invalid(format!("the data of the event: {error}")))?;
-        if JSON_BYTES_MAX < data.as_str().len() {
-            return Err(RunError::Invalid(format!(
-                "the data of an event is longer than {JSON_BYTES_MAX} bytes"
-            )));
-        }
-        let run = self.run(by, id)?;
-        let caller = &run.start.caller;
-        let may = is_own(by, &caller.id, caller.owner.as_ref())
-            || by.has(Role::Operator)
-            || by.scopes.contains(SCOPE_RUNS);
-        if !may {
-            return Err(RunError::Forbidden(
-                "events are sent to a run by whoever started it, an operator, or a key with the scope runs"
-                    .to_owned(),
-            ));
-        }
-        if run.is_skill() {
-            return Err(RunError::Invalid(
-                "only workflows in code wait for events; this is a run of a skill file".to_owned(),
-            ));
-        }
-        let live = self.inner.runs.open(id)?;
-        let name = name.to_owned();
-        let wishes = vec![Command::Signal { name, data }];
-        // What the code asks for next may be made of it.
-        let runs = &self.inner.runs;
-        runs.commit_asking(&live, by.instigator(), wishes, true)
-            .await
     }
 
     /// Starts what schedules say, in a task of its own.

@@ -257,7 +257,10 @@ impl Engine {
 
     /// What the first request under a key made, and whether it asked for the same; none where this is the
     /// first one.
-    fn first(&self, asked: Option<&Asked>) -> Result<Option<([u8; 16], bool)>, RunError> {
+    pub(super) fn first(
+        &self,
+        asked: Option<&Asked>,
+    ) -> Result<Option<([u8; 16], bool)>, RunError> {
         let Some(asked) = asked else {
             return Ok(None);
         };

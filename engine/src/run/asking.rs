@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use holdpoint_storage::Claim;
+
 use super::decide::Command;
 use super::driver::{Driver, Halt};
 use super::shell::{Live, RunError, Runs, after};
@@ -17,14 +19,16 @@ use crate::store::CommitError;
 
 impl Runs {
     /// Makes wishes of somebody come true who makes the run go on by them, and does not vote on its steps from
-    /// then on. Refused where they have approved one that is open, unless `may_have_approved`.
+    /// then on. Refused where they have approved one that is open, unless `may_have_approved`. In one write with
+    /// a claim, where there is one; answers what its holder left where it is held.
     pub(crate) async fn commit_asking(
         self: &Arc<Self>,
         live: &Arc<Live>,
         by: Instigator,
         mut wishes: Vec<Command>,
         may_have_approved: bool,
-    ) -> Result<Arc<Run>, RunError> {
+        claim: Option<Claim>,
+    ) -> Result<Result<Arc<Run>, Vec<u8>>, RunError> {
         let actor = by.id.clone();
         wishes.push(Command::Instigate { by: by.clone() });
         let others = live.asking.lock().await;
@@ -46,7 +50,7 @@ impl Runs {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.commit_all(live, &actor, wishes).await
+        self.commit_with(live, &actor, wishes, claim).await
     }
 
     /// Puts them on the asking side of an action, where it is there and open.

@@ -221,6 +221,18 @@ impl Runs {
         actor: &str,
         wishes: Vec<Command>,
     ) -> Result<Arc<Run>, RunError> {
+        let done = self.commit_with(live, actor, wishes, None).await?;
+        done.map_err(|_| CommitError::Conflict.into())
+    }
+
+    /// The same in one write with a claim; answers what its holder left where it is held.
+    pub(super) async fn commit_with(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        actor: &str,
+        wishes: Vec<Command>,
+        claim: Option<Claim>,
+    ) -> Result<Result<Arc<Run>, Vec<u8>>, RunError> {
         let (runs, live, actor) = (Arc::clone(self), Arc::clone(live), actor.to_owned());
         // A task of its own: what is durable must also be so in memory, whoever goes away.
         let task = tokio::spawn(async move {
@@ -230,15 +242,19 @@ impl Runs {
             let at = runs.store.time.now();
             let (next, events) = after(Some(&run), live.id, wishes, at)?;
             if events.is_empty() {
-                return Ok(run);
+                return Ok(Ok(run));
             }
-            runs.store
-                .append(batch(&next, *version, &events, &actor, at)?)
-                .await?;
+            let mut batch = batch(&next, *version, &events, &actor, at)?;
+            batch.claims.extend(claim);
+            match runs.store.append(batch).await {
+                Ok(()) => {}
+                Err(CommitError::ClaimTaken { holder, .. }) => return Ok(Err(holder)),
+                Err(error) => return Err(error.into()),
+            }
             *version += events.len() as u64;
             let shared = Arc::new(next);
             live.changed.send_replace(Arc::clone(&shared));
-            Ok(shared)
+            Ok(Ok(shared))
         });
         match task.await {
             Ok(outcome) => outcome,

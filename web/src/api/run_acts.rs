@@ -4,12 +4,13 @@ use axum::Json as AxumJson;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use holdpoint_engine::engine::{FlagChange, Resumption};
+use http::HeaderMap;
 use serde_json::Value;
 
-use super::actions::limit;
+use super::actions::{limit, note_replay};
 use super::body::OptionalBody;
 use super::runs::{answer, run_id};
-use super::{Body, Params};
+use super::{Body, Params, idempotency};
 use crate::auth::Caller;
 use crate::problem::{Problem, ProblemBody};
 use crate::state::AppState;
@@ -52,13 +53,17 @@ pub(super) async fn history(
 /// Its code may be waiting for one of that name, or will later; each is taken once, in order. By
 /// whoever started the run, an operator, or a key with the scope `runs` that may see it. Whoever sends one
 /// does not vote on the steps of the run. A run of a skill file takes none.
+/// With the same `Idempotency-Key` the event is sent once, however often the request is.
 #[utoipa::path(
     post, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "send_run_event",
     security(("bearer" = [])),
-    params(("id" = String, Path, description = "`run_…`")),
+    params(
+        ("id" = String, Path, description = "`run_…`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "As with `POST /v1/runs`: the same event under the same key is taken once, and answered with the run as it is now (`Idempotency-Replayed: true`); another request under it is 422"),
+    ),
     request_body = wire::RunSignal,
     responses(
-        (status = 200, description = "The run has it, durably", body = wire::Run),
+        (status = 200, description = "The run has it, durably; `Idempotency-Replayed: true` where it had it before", body = wire::Run),
         (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]
@@ -66,12 +71,20 @@ pub(super) async fn signal(
     State(state): State<AppState>,
     Caller(by): Caller,
     Path(id): Path<String>,
+    headers: HeaderMap,
     body: Body<wire::RunSignal>,
 ) -> Result<Response, Problem> {
+    let key = idempotency::key(&headers)?;
     let id = run_id(&id)?;
-    let data = body.json.get("data").unwrap_or(&Value::Null);
-    let sent = state.engine.signal_run(&by, id, &body.value.name, data);
-    answer(&state, &*sent.await?)
+    let (name, data) = (&body.value.name, body.json.get("data"));
+    let data = data.unwrap_or(&Value::Null);
+    let sent = state
+        .engine
+        .signal_run_once(&by, id, name, data, key.as_deref());
+    let (run, replayed) = sent.await?;
+    let mut response = answer(&state, &run)?;
+    note_replay(response.headers_mut(), replayed);
+    Ok(response)
 }
 
 /// Call a run off

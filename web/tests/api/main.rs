@@ -11,6 +11,7 @@ mod problems;
 mod runs;
 mod schedules;
 mod serving;
+mod signals;
 mod stream;
 mod webhooks;
 mod work;

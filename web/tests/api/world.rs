@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use axum::Router;
 use axum::body::Body;
 use holdpoint_engine::action::PrincipalKind;
-use holdpoint_engine::engine::{Engine, Options, WebhookOptions};
+use holdpoint_engine::engine::{Engine, Options, RunOptions, WebhookOptions};
 use holdpoint_engine::identity::{NewKey, NewPerson, Role, Secret, SessionKind};
+use holdpoint_engine::run::code::{Context, Failure, Workflows};
 use holdpoint_engine::target::{LocalCall, LocalError, Locals};
 use holdpoint_engine::time::SystemEntropy;
 use holdpoint_engine::tool::{Format, ToolsFile};
@@ -89,8 +90,16 @@ impl World {
                 Err(LocalError::Unknown("the answer was lost".into()))
             });
         let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
+        let workflows = Workflows::default().with("waits", 1, async |ctx: Context, (): ()| {
+            let (first, second) = (ctx.wait_for("paid").await, ctx.wait_for("paid").await);
+            Ok::<_, Failure>(json!([first, second]))
+        });
         let options = Options {
             locals,
+            runs: RunOptions {
+                workflows,
+                ..RunOptions::default()
+            },
             webhooks: WebhookOptions {
                 key: Ok(SigningKey::random(&SystemEntropy).expect("random bytes")),
                 ..WebhookOptions::default()
