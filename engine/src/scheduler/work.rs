@@ -195,11 +195,15 @@ impl Work {
     /// Reads the world again and sends the same call once more, or learns that it cannot be.
     async fn attempt_again(&self, view: Versioned) -> Result<Step, CommitError> {
         let first = view.action.attempts.first();
-        if first.is_some_and(|first| self.store.time.may_be_longer_ago(first.started_at)) {
-            let message =
-                "the machine's clock was behind the log at the start, so that the target \
-                           may have forgotten the key"
-                    .to_owned();
+        let is_longer_ago =
+            first.is_some_and(|first| self.store.time.may_be_longer_ago(first.started_at));
+        let forgotten = is_longer_ago.then(|| {
+            "the machine's clock was behind the log at the start, so that the target may have \
+             forgotten the key"
+                .to_owned()
+        });
+        let otherwise = || self.world.asides.sent_otherwise(&view.action);
+        if let Some(message) = forgotten.or_else(otherwise) {
             let wish = |at| Command::DropResend { message, at };
             return self.commit(view, ENGINE, wish).await;
         }

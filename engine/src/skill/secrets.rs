@@ -86,6 +86,11 @@ impl Secrets {
         self.values.contains_key(name)
     }
 
+    /// Whether a name stands for the same here and there.
+    pub(crate) fn is_same(&self, name: &str, there: &Self) -> bool {
+        self.values.get(name) == there.values.get(name)
+    }
+
     /// The arguments that are sent: those of [`Filled`](super::Filled), with the holes of secrets filled.
     /// An error names a secret that has no value, after a restart for example.
     pub fn fill(&self, args: &Value) -> Result<Value, VarError> {

@@ -51,6 +51,8 @@ pub(crate) struct Asides(Arc<Mutex<HashMap<ActionId, Aside>>>);
 #[derive(Default)]
 struct Aside {
     given: Arc<Given>,
+    /// What this process sent the last attempt with.
+    sent: Option<Arc<Secrets>>,
     heard: Option<Heard>,
 }
 
@@ -63,8 +65,11 @@ pub(crate) struct Beside {
 impl Asides {
     /// Holds secrets for an action, also those that its run is given later, and listens for its answer.
     pub(crate) fn begin(&self, id: ActionId, given: Arc<Given>) -> Beside {
-        let heard = None;
-        lock(&self.0).insert(id, Aside { given, heard });
+        let aside = Aside {
+            given,
+            ..Aside::default()
+        };
+        lock(&self.0).insert(id, aside);
         Beside {
             all: Arc::clone(&self.0),
             id,
@@ -81,9 +86,35 @@ impl Asides {
 
     /// The first secret input of its run that an action needs and this process does not know.
     pub(crate) fn missing_secret(&self, action: &Action) -> Option<String> {
-        let mut names = action.proposal.labels.get(SECRETS_LABEL)?.split(' ');
-        let known = self.secrets(action.id);
-        names.find(|name| !known.has(name)).map(str::to_owned)
+        missing(action, &self.secrets(action.id)).map(str::to_owned)
+    }
+
+    /// Why an action cannot be sent again as it was: a secret input of it has another value by now, or
+    /// nobody knows any more which one it had. No version of a value is stored that could be compared.
+    pub(crate) fn sent_otherwise(&self, action: &Action) -> Option<String> {
+        sent_otherwise(action, lock(&self.0).get(&action.id))
+    }
+
+    /// The secrets that an attempt of an action is sent with, from now on the ones that it was sent with.
+    /// Fails where one of them is not known, or where the same call is to be sent again and another one was
+    /// sent.
+    pub(super) fn to_send(&self, action: &Action, is_resend: bool) -> Result<Arc<Secrets>, String> {
+        let mut all = lock(&self.0);
+        let mut aside = all.get_mut(&action.id);
+        if is_resend && let Some(why) = sent_otherwise(action, aside.as_deref()) {
+            return Err(why);
+        }
+        let known = aside.as_ref().map(|aside| aside.given.now());
+        let known = known.unwrap_or_default();
+        if let Some(name) = missing(action, &known) {
+            return Err(format!(
+                "the secret input {name} is not known to this process; resume the run with it"
+            ));
+        }
+        if let Some(aside) = &mut aside {
+            aside.sent = Some(Arc::clone(&known));
+        }
+        Ok(known)
     }
 
     /// Keeps an answer for whoever listens.
@@ -95,6 +126,32 @@ impl Asides {
             });
         }
     }
+}
+
+/// The secret inputs that are filled into an action.
+fn names(action: &Action) -> impl Iterator<Item = &str> {
+    let names = action.proposal.labels.get(SECRETS_LABEL);
+    names.into_iter().flat_map(|names| names.split(' '))
+}
+
+fn missing<'a>(action: &'a Action, known: &Secrets) -> Option<&'a str> {
+    names(action).find(|name| !known.has(name))
+}
+
+fn sent_otherwise(action: &Action, aside: Option<&Aside>) -> Option<String> {
+    let sent = aside.and_then(|aside| Some((aside.sent.as_ref()?, aside.given.now())));
+    let Some((sent, given)) = sent else {
+        let name = names(action).next()?;
+        return Some(format!(
+            "it was sent by a process that has ended, and took the value of the secret input {name} with it; \
+             no other value goes out under the same key"
+        ));
+    };
+    let name = names(action).find(|name| !sent.is_same(name, &given))?;
+    Some(format!(
+        "the secret input {name} was given another value since it was sent, which does not go out under the \
+         same key"
+    ))
 }
 
 impl Beside {

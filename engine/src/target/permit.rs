@@ -10,6 +10,7 @@ pub(crate) struct CommitPermit {
     action: Action,
     request: Rendered,
     attempt: u32,
+    is_resend: bool,
     send_deadline: Timestamp,
     revalidated: Option<Snapshot>,
 }
@@ -17,7 +18,7 @@ pub(crate) struct CommitPermit {
 impl CommitPermit {
     /// The permit, where a commit record is what was appended.
     pub(crate) fn of(committed: Committed) -> Option<Self> {
-        let (attempt, request_digest, send_deadline, revalidated) =
+        let (attempt, is_resend, request_digest, send_deadline, revalidated) =
             committed.events().iter().find_map(|event| match event {
                 Event::CommitRecorded {
                     attempt,
@@ -27,10 +28,11 @@ impl CommitPermit {
                     ..
                 } => {
                     let state = revalidated.clone();
-                    Some((*attempt, *request_digest, *send_deadline, state))
+                    Some((*attempt, false, *request_digest, *send_deadline, state))
                 }
                 Event::ResendRecorded { resend, .. } => Some((
                     resend.attempt,
+                    true,
                     resend.request_digest,
                     resend.send_deadline,
                     resend.revalidated.clone(),
@@ -47,6 +49,7 @@ impl CommitPermit {
             action,
             request,
             attempt,
+            is_resend,
             send_deadline,
             revalidated,
         })
@@ -62,6 +65,11 @@ impl CommitPermit {
 
     pub(crate) fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Whether the same call is sent once more, while nobody knows what became of it.
+    pub(crate) fn is_resend(&self) -> bool {
+        self.is_resend
     }
 
     pub(crate) fn send_deadline(&self) -> Timestamp {

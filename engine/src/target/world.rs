@@ -149,6 +149,7 @@ impl World {
             ctx,
             key: "",
             secret: None,
+            secrets: self.asides.secrets(id),
             until: Instant::now() + timeout,
             permit: None,
         };
@@ -174,11 +175,10 @@ impl World {
         }
         let until = Instant::now() + permit.send_deadline().since(now);
         let proposal = &permit.action().proposal;
-        if let Some(name) = self.asides.missing_secret(permit.action()) {
-            return not_delivered(&format!(
-                "the secret input {name} is not known to this process; resume the run with it"
-            ));
-        }
+        let secrets = match self.asides.to_send(permit.action(), permit.is_resend()) {
+            Ok(secrets) => secrets,
+            Err(why) => return not_delivered(&why),
+        };
         if let Some(why) = undecided(tool, permit.action()) {
             return not_delivered(&why);
         }
@@ -200,6 +200,7 @@ impl World {
             },
             key: &proposal.idempotency_key,
             secret: permit.secret(),
+            secrets,
             until,
             permit: Some((&permit, time)),
         };
@@ -208,7 +209,7 @@ impl World {
 
     async fn execute(&self, tool: &Tool, call: Call<'_>) -> (AttemptOutcome, Option<AnswerBody>) {
         let not_delivered = |message: String| (AttemptOutcome::NotDelivered { message }, None);
-        let secrets = self.asides.secrets(call.id);
+        let secrets = call.secrets;
         let Call {
             rendered, until, ..
         } = call;
@@ -358,6 +359,8 @@ struct Call<'a> {
     /// The version of the secret that the commit record names: what needs a commit record is sent with
     /// that one and with no other (invariant I16).
     secret: Option<&'a SecretVersion>,
+    /// What its run was given, for the holes in its arguments.
+    secrets: Arc<crate::skill::Secrets>,
     until: Instant,
     /// What it is sent by, and the time that it is held against; none where a repeat does no harm.
     permit: Option<(&'a CommitPermit, &'a EngineTime)>,

@@ -15,6 +15,7 @@ mod house;
 mod instigators;
 mod outcomes;
 mod properties;
+mod resends;
 mod room;
 mod schedules;
 mod schedules_at_once;
