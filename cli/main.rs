@@ -18,6 +18,7 @@ mod problem;
 mod progress;
 mod replace;
 mod secret;
+mod voters;
 
 use std::io::Write as _;
 use std::process::ExitCode as ProcessCode;

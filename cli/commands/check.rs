@@ -1,15 +1,20 @@
-//! `holdpoint check`: reads the tools file and says what it means.
+//! `holdpoint check`: reads the tools file and says what it means, and whether it fits the people.
+
+use std::path::Path;
 
 use clap::{ArgMatches, Args};
+use holdpoint_engine::tool::Registry;
 use miette::Severity;
 use serde_json::{Value, json};
 
 use crate::config::{self, PlaceArgs, ServingArgs, Settings};
+use crate::data;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
 use crate::logging;
 use crate::output::{Output, counted};
+use crate::voters::{Lack, lacks};
 
 /// The arguments of `check`.
 #[derive(Args, Debug)]
@@ -24,7 +29,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// Prints the census, the warnings and the effective settings, or every mistake.
-pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Outcome {
+pub(crate) async fn run(args: CheckArgs, matches: &ArgMatches, output: Output) -> Outcome {
     let (path, tools, file) = config::load_required(args.place.config.as_deref())?;
     let settings = Settings::resolve(
         args.place.data.as_ref(),
@@ -36,6 +41,8 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
     logging::filter(&settings.log.value)?;
     let warnings = &tools.warnings;
     let registry = &tools.registry;
+    let lacks = lacks_in(&settings.data.value, registry, output).await;
+    let short = lacks.as_deref().unwrap_or_default();
     if output.json {
         output.value(&json!({
             "file": path.display().to_string(),
@@ -58,6 +65,11 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
                 "line": warning.problem.line,
                 "column": warning.problem.column,
             })).collect::<Vec<_>>(),
+            "voters": lacks.as_ref().map(|lacks| lacks.iter().map(|lack| json!({
+                "tool": lack.tool,
+                "message": lack.words,
+                "help": lack.help,
+            })).collect::<Vec<_>>()),
             "settings": settings.rows().into_iter()
                 .map(|(key, value, source)| {
                     (key.to_owned(), json!({ "value": value, "source": source.name() }))
@@ -102,10 +114,35 @@ pub(crate) fn run(args: &CheckArgs, matches: &ArgMatches, output: Output) -> Out
                 Severity::Warning,
             ));
         }
+        for lack in short {
+            let (words, help) = (escape::text(&lack.words), escape::text(&lack.help));
+            output.note(&format!("warning: {words}\n  help: {help}"));
+        }
     }
-    if args.strict && !warnings.is_empty() {
-        return Err(Failure::failed(counted(warnings.len(), "warning"))
+    let count = warnings.len() + short.len();
+    if args.strict && 0 < count {
+        return Err(Failure::failed(counted(count, "warning"))
             .help("change what they say, or leave --strict out"));
     }
     Ok(ExitCode::Ok)
+}
+
+/// What the tools ask of the people of the folder and cannot get; none where nobody was looked at.
+async fn lacks_in(folder: &Path, registry: &Registry, output: Output) -> Option<Vec<Lack>> {
+    if !folder.exists() {
+        return None;
+    }
+    let not_looked_at = |failure: &Failure| {
+        output.note(&escape::text(&format!(
+            "whether enough people may vote was not looked at: {}; `holdpoint doctor` asks a server",
+            failure.in_a_line()
+        )));
+    };
+    let log = data::open(folder, output).inspect_err(not_looked_at).ok()?;
+    let identity = data::identity(&log).await.inspect_err(not_looked_at);
+    let approvers = identity.ok().map(|identity| identity.approvers());
+    log.close().await;
+    let approvers = approvers?;
+    let groups: Vec<_> = approvers.iter().map(|voter| &voter.groups).collect();
+    Some(lacks(registry, &groups))
 }

@@ -38,7 +38,7 @@ use crate::output::Output;
 pub(crate) fn run(command: Command, matches: &ArgMatches, output: Output) -> Outcome {
     match command {
         Command::Init(args) => init::run(&args, output),
-        Command::Check(args) => check::run(&args, matches, output),
+        Command::Check(args) => block_on(check::run(args, matches, output)),
         Command::Classify(args) => classify::run(&args, output),
         Command::Skill(command) => skill::run(&command, output),
         Command::Compile(args) => compile::run(&args, output),

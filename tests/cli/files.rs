@@ -229,6 +229,28 @@ fn the_doctor_says_when_a_rule_asks_for_more_people_than_there_are() {
 }
 
 #[test]
+fn a_check_says_when_a_rule_asks_for_more_people_than_the_folder_has() {
+    let place = Place::new();
+    place.write("holdpoint.json", BOARD);
+    let alone = place.run(&["check"]);
+    assert!(!alone.err.contains("approvals"), "{}", alone.err);
+    place.add_person("ada@example.com", "approver");
+    let found = place.run(&["check"]);
+    let words = "pay needs 2 approvals where it is \"above 5\", and 0 people can give one";
+    assert_eq!(found.code, 0, "{}", found.err);
+    assert!(found.err.contains(words), "{}", found.err);
+    assert_eq!(place.run(&["check", "--strict"]).code, 1);
+    let told: serde_json::Value =
+        serde_json::from_str(&place.run(&["check", "--json"]).out).expect("JSON");
+    assert_eq!(told["voters"][0]["message"], words);
+
+    let server = Server::start(&place, &[]);
+    let held = place.run(&["check"]);
+    assert!(held.err.contains("was not looked at"), "{}", held.err);
+    server.stop();
+}
+
+#[test]
 fn the_log_of_a_server_says_where_each_warning_about_the_tools_file_is() {
     let place = Place::new();
     place.write("holdpoint.json", BOARD);

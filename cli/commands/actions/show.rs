@@ -170,6 +170,10 @@ fn approval(out: &mut String, approval: Option<&Value>) {
             escape::text(reason.as_str().unwrap_or_default())
         );
     }
+    for words in array(approval.get("short")) {
+        let words = escape::text(words.as_str().unwrap_or_default());
+        let _ = writeln!(out, "  short: {words}");
+    }
     for vote in array(approval.get("votes")) {
         let _ = writeln!(
             out,
@@ -215,6 +219,9 @@ fn array(value: Option<&Value>) -> &[Value] {
 pub(super) async fn note_next(client: &Client, action: &Value, output: Output) {
     if let Some(next) = next_step(action) {
         output.note(&next);
+    }
+    for words in array(action.pointer("/approval/short")) {
+        output.note(&escape::text(words.as_str().unwrap_or_default()));
     }
     if !matches!(field(action, "/status").as_str(), "approved" | "accepted") {
         return;

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use holdpoint_engine::engine::{attention_in, paused_in};
+use holdpoint_engine::identity::Identity;
 use holdpoint_engine::incarnation;
 use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
 
-use super::{Explained, Findings, State, people, webhooks};
+use super::{Explained, Findings, NONE, State, people, webhooks};
 use crate::data;
 use crate::failure::chain;
 use crate::output::Output;
@@ -73,14 +74,16 @@ pub(super) async fn look(
     origin(log.as_ref(), findings);
     switch(log.as_ref(), findings);
     match data::identity(&log).await {
-        Ok(identity) => people::in_folder(&identity.people(), tools, findings),
+        Ok(identity) => {
+            people::in_folder(&identity, tools, findings);
+            actions(log.as_ref(), &identity, findings);
+        }
         Err(failure) => findings.bad(
             "people",
             failure.in_a_line(),
             "`holdpoint verify` shows the extent of it",
         ),
     }
-    actions(log.as_ref(), findings);
     webhooks::in_folder(folder, &log, findings);
     log.close().await;
     output.note("the log was opened to look at it, and closed again");
@@ -227,8 +230,8 @@ fn switch(log: &dyn EventLog, findings: &mut Findings) {
 }
 
 /// What would need a person if a server ran on the folder now.
-fn actions(log: &dyn EventLog, findings: &mut Findings) {
-    match attention_in(log, SystemClock.now()) {
+fn actions(log: &dyn EventLog, identity: &Identity, findings: &mut Findings) {
+    match attention_in(log, &identity.approvers(), SystemClock.now()) {
         Err(error) => findings.bad("actions", chain(&error), "look at the disk"),
         Ok(None) => findings.warn(
             "actions",
@@ -238,7 +241,7 @@ fn actions(log: &dyn EventLog, findings: &mut Findings) {
         ),
         Ok(Some(found)) => {
             if found.iter().next().is_none() {
-                findings.good("actions", "none has an unknown outcome, none stands still");
+                findings.good("actions", NONE);
             }
             for one in found.iter() {
                 let action = &one.view.action;
@@ -258,11 +261,10 @@ fn actions(log: &dyn EventLog, findings: &mut Findings) {
                 );
                 findings.warn("actions", why.words(), &help);
             }
-            let (unknown, stuck) = found.left_off();
-            if 0 < unknown + stuck {
+            if let Some(words) = super::more_in_words(found.left_off()) {
                 findings.warn(
                     "actions",
-                    format!("{unknown} more unknown outcomes, {stuck} more that stand still"),
+                    words,
                     "start a server on the folder; `holdpoint actions ls --status unknown` lists them all",
                 );
             }

@@ -72,6 +72,7 @@ impl Explained<'_> {
     fn words(&self) -> String {
         let what = match self.trouble {
             "unknown" => "the call went out, and whether it took effect is not known",
+            "short" => "fewer people may vote than it asks for",
             _ => "it could be called, and is not",
         };
         let mut words = format!(
@@ -84,6 +85,19 @@ impl Explained<'_> {
         }
         words
     }
+}
+
+/// That every action goes its way.
+const NONE: &str = "none has an unknown outcome, none stands still, none lacks people who may vote";
+
+/// How many were not explained one by one; none where all were.
+fn more_in_words([unknown, stuck, short]: [u64; 3]) -> Option<String> {
+    (0 < unknown + stuck + short).then(|| {
+        format!(
+            "{unknown} more unknown outcomes, {stuck} more that stand still, {short} more that lack \
+             people who may vote"
+        )
+    })
 }
 
 /// Everything that was found.

@@ -4,7 +4,7 @@ use holdpoint_engine::tool::ToolsFile;
 use serde_json::Value;
 
 use super::folder::Looked;
-use super::{Explained, Findings, people, webhooks};
+use super::{Explained, Findings, NONE, people, webhooks};
 use crate::client::{self, ServerArgs};
 use crate::commands::pause;
 use crate::output::field;
@@ -93,30 +93,33 @@ pub(super) async fn look(
             let found = answer.body.get("data").and_then(Value::as_array);
             let found = found.map_or(&[][..], Vec::as_slice);
             if found.is_empty() {
-                findings.good("actions", "none has an unknown outcome, none stands still");
+                findings.good("actions", NONE);
             }
             for one in found.iter().take(EXPLAINED_MAX) {
                 explain(one, findings);
             }
-            let total = |name: &str| answer.body.get(name).and_then(Value::as_u64);
-            let totals = [total("unknown_total"), total("stuck_total")];
-            more(totals.map(Option::unwrap_or_default), found, findings);
+            let total = |trouble: &str| {
+                answer.body[format!("{trouble}_total")]
+                    .as_u64()
+                    .unwrap_or(0)
+            };
+            let totals = ["unknown", "stuck", "short"].map(|trouble| (trouble, total(trouble)));
+            more(totals, found, findings);
             webhooks::at_server(&client, findings).await;
         }
     }
 }
 
 /// How many of them were not explained, and where they are listed.
-fn more([unknown, stuck]: [u64; 2], found: &[Value], findings: &mut Findings) {
+fn more(totals: [(&str, u64); 3], found: &[Value], findings: &mut Findings) {
     let told = found.iter().take(EXPLAINED_MAX);
     let of = |trouble: &str| told.clone().filter(|one| one["trouble"] == trouble).count() as u64;
-    let unknown = unknown.saturating_sub(of("unknown"));
-    let stuck = stuck.saturating_sub(of("stuck"));
-    if 0 < unknown + stuck {
+    let left = totals.map(|(trouble, total)| total.saturating_sub(of(trouble)));
+    if let Some(words) = super::more_in_words(left) {
         findings.warn(
             "actions",
-            format!("{unknown} more unknown outcomes, {stuck} more that stand still"),
-            "`holdpoint actions ls --status unknown` (or approved, accepted) lists them all; the \
+            words,
+            "`holdpoint actions ls --status unknown` (or approved, accepted, staged) lists them all; the \
              page /outcomes of the server explains the first of each",
         );
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Action, Attempt, AttemptResult, Event, Phase};
+use crate::approval::Shortage;
 use crate::canon::CanonicalJson;
 use crate::limits::OVERDUE_MS;
 use crate::time::{Elapsed, Timestamp};
@@ -17,6 +18,8 @@ pub enum Trouble {
     Unknown,
     /// It could be called, and is not.
     Stuck,
+    /// Fewer people may vote on it than its approval asks for.
+    Short,
 }
 
 impl Trouble {
@@ -25,6 +28,7 @@ impl Trouble {
         match self {
             Self::Unknown => "unknown",
             Self::Stuck => "stuck",
+            Self::Short => "short",
         }
     }
 }
@@ -82,6 +86,21 @@ pub fn explain(
         | Phase::Cancelled { .. }
         | Phase::Refused(_)
         | Phase::ReplanRequired { .. } => None,
+    }
+}
+
+/// Explains an action whose approval asks for more people than may vote on it.
+pub fn explain_short(action: &Action, missing: &[Shortage]) -> Explanation {
+    let missing: Vec<_> = missing.iter().map(Shortage::to_string).collect();
+    let end = action.deadline();
+    Explanation {
+        trouble: Trouble::Short,
+        since: action.created_at,
+        tried: Vec::new(),
+        next: end.map_or_else(String::new, |end| {
+            format!("nobody can approve it: it expires at {end}")
+        }),
+        help: missing.join(" "),
     }
 }
 

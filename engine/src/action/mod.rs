@@ -34,7 +34,7 @@ pub use describe::describe;
 pub use doubt::Doubt;
 pub use event::Event;
 pub use evolve::{IllegalEvent, evolve};
-pub use explain::{Explanation, Trouble, explain};
+pub use explain::{Explanation, Trouble, explain, explain_short};
 pub use facts::{
     AnswerBody, Attempt, AttemptResult, ClaimKey, Difference, Lease, Rendered, ReplanReason,
     Resend, SecretVersion, Snapshot, WORKER_METHOD, Window, WorkReport, Worker,

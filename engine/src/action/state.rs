@@ -5,7 +5,7 @@ use bincode::{Decode, Encode};
 use super::facts::{Attempt, Difference, Rendered, Snapshot, WORKER_METHOD};
 use super::proposal::{Instigator, Proposal};
 use super::{ActionId, Doubt, Reminder};
-use crate::approval::{CastVote, Requester, Requirement, Tally, tally};
+use crate::approval::{CastVote, Requester, Requirement, Tally, Voter, eligibility, tally};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
 
@@ -278,6 +278,15 @@ impl Action {
     pub fn is_leased(&self) -> bool {
         let last = self.attempts.last();
         self.phase == Phase::Executing && last.is_some_and(|last| last.lease.is_some())
+    }
+
+    /// Whether this person's vote on it would count now.
+    pub fn takes_vote_of(&self, voter: &Voter, now: Timestamp) -> bool {
+        self.status() == Status::Staged
+            && self.approval.as_ref().is_some_and(|approval| {
+                let (needs, votes) = (&approval.requirement, &approval.votes);
+                eligibility(needs, &self.requester(), votes, voter, now).is_ok()
+            })
     }
 
     /// The side that may not vote.

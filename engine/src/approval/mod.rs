@@ -11,12 +11,14 @@
 //! * A vote at or after the deadline does not count.
 
 mod rules;
+mod shortage;
 
 use std::collections::BTreeSet;
 
 use bincode::{Decode, Encode};
 
 pub use rules::{Ineligible, Tally, eligibility, tally};
+pub use shortage::{Shortage, approvals, groups_in_words};
 
 use crate::time::Timestamp;
 

@@ -105,6 +105,6 @@ pub fn tally(requirement: &Requirement, votes: &[CastVote]) -> Tally {
     }
 }
 
-fn qualifies(need: &Need, voter: &Voter) -> bool {
+pub(super) fn qualifies(need: &Need, voter: &Voter) -> bool {
     need.groups.is_empty() || need.groups.iter().any(|group| voter.groups.contains(group))
 }

@@ -1,12 +1,14 @@
-//! What needs a person: unknown outcomes, and what stands still (invariant I27).
+//! What needs a person: unknown outcomes, what stands still, and what cannot be approved (invariant I27).
 
 use std::collections::BTreeSet;
 use std::error::Error;
 
 use holdpoint_storage::{Direction, EventLog, ScanRange};
 
+use super::voters::shortages;
 use super::{Engine, ListError, Versioned};
-use crate::action::{ActionId, Event, Explanation, Status, Trouble, explain};
+use crate::action::{ActionId, Event, Explanation, Status, Trouble, explain, explain_short};
+use crate::approval::Voter;
 use crate::identity::Principal;
 use crate::limits::OVERDUE_MS;
 use crate::store::codec::{self, VIEW_FORMAT};
@@ -19,6 +21,9 @@ pub const ATTENTION_MAX: usize = 200;
 
 /// The most entries of one range of an index that are looked at for what stands still.
 const EXAMINED_MAX: usize = 5000;
+
+/// The most actions that wait for people that are looked at: those that expire first.
+const STAGED_MAX: usize = 1000;
 
 /// The most events that one explanation looks at: the last ones.
 const EVENTS_MAX: usize = 1000;
@@ -44,21 +49,28 @@ pub struct AttentionList {
     pub stuck: Vec<Attention>,
     /// How many stand still: at least so many, where there are thousands.
     pub stuck_total: u64,
+    /// What cannot be approved, since fewer people may vote than it asks for: what expires first,
+    /// first; at most [`ATTENTION_MAX`].
+    pub short: Vec<Attention>,
+    /// How many cannot be approved: at least so many, where thousands wait for people.
+    pub short_total: u64,
 }
 
 impl AttentionList {
     /// All that are explained, unknown outcomes first.
     pub fn iter(&self) -> impl Iterator<Item = &Attention> {
-        self.unknown.iter().chain(&self.stuck)
+        self.unknown.iter().chain(&self.stuck).chain(&self.short)
     }
 
-    /// How many unknown outcomes, and how many that stand still, are not explained here.
-    pub fn left_off(&self) -> (u64, u64) {
+    /// How many unknown outcomes, how many that stand still, and how many that cannot be approved are
+    /// not explained here.
+    pub fn left_off(&self) -> [u64; 3] {
         let rest = |total: u64, told: &[Attention]| total.saturating_sub(told.len() as u64);
-        (
+        [
             rest(self.unknown_total, &self.unknown),
             rest(self.stuck_total, &self.stuck),
-        )
+            rest(self.short_total, &self.short),
+        ]
     }
 }
 
@@ -70,7 +82,9 @@ impl Engine {
         }
         let elapsed = self.inner.store.time.elapsed();
         let total = self.unknown_count();
-        attention(self.log().as_ref(), self.is_paused(), total, &elapsed)
+        let approvers = self.identity().approvers();
+        let log = self.log().as_ref();
+        attention(log, self.is_paused(), total, &approvers, &elapsed)
     }
 
     /// How many outcomes are unknown.
@@ -81,9 +95,10 @@ impl Engine {
 }
 
 /// What needs a person, as a log on disk says that no engine runs on; none where it has actions and no
-/// indexes of this version, so that the next start builds them first.
+/// indexes of this version, so that the next start builds them first. `approvers` are those of the log.
 pub fn attention_in(
     log: &dyn EventLog,
+    approvers: &[Voter],
     now: Timestamp,
 ) -> Result<Option<AttentionList>, ListError> {
     let marker = log.get(index::META, index::META_VIEWS)?;
@@ -95,6 +110,7 @@ pub fn attention_in(
         log,
         paused.is_paused(),
         count_unknown(log)?,
+        approvers,
         &Elapsed::by_clock(now),
     )
     .map(Some)
@@ -104,6 +120,7 @@ fn attention(
     log: &dyn EventLog,
     paused: bool,
     unknown_total: u64,
+    approvers: &[Voter],
     elapsed: &Elapsed,
 ) -> Result<AttentionList, ListError> {
     let overdue = overdue(log, elapsed.now())?;
@@ -119,12 +136,15 @@ fn attention(
         }
     }
     let unknown = unknown(log, paused, elapsed)?;
+    let (short, short_total) = short(log, approvers, elapsed.now())?;
     Ok(AttentionList {
         // Of one that came since the count there is at least this one.
         unknown_total: unknown_total.max(unknown.len() as u64),
         unknown,
         stuck,
         stuck_total: overdue.len().saturating_sub(not_stuck) as u64,
+        short,
+        short_total,
     })
 }
 
@@ -246,6 +266,38 @@ fn overdue(log: &dyn EventLog, now: Timestamp) -> Result<Vec<ActionId>, ListErro
         }
     }
     Ok(due.into_iter().map(|(_, id)| id).collect())
+}
+
+/// What waits for more people than may vote on it, and how many there are of that.
+fn short(
+    log: &dyn EventLog,
+    approvers: &[Voter],
+    now: Timestamp,
+) -> Result<(Vec<Attention>, u64), ListError> {
+    let lane: Vec<u8> = index::lane(Status::Staged).into_iter().collect();
+    let range = ScanRange {
+        prefix: &lane,
+        ..ScanRange::default()
+    };
+    let (mut found, mut total) = (Vec::new(), 0);
+    for (key, _) in log.scan(index::OPEN, range, STAGED_MAX, Direction::Forward)? {
+        let Some(open) = OpenKey::parse(&key) else {
+            continue;
+        };
+        let Some(view) = load(log, open.id).map_err(unreadable)? else {
+            continue;
+        };
+        let missing = shortages(&view.action, approvers, now);
+        if missing.is_empty() {
+            continue;
+        }
+        total += 1;
+        if found.len() < ATTENTION_MAX {
+            let why = explain_short(&view.action, &missing);
+            found.push(Attention { view, why });
+        }
+    }
+    Ok((found, total))
 }
 
 /// An action with why it does not move; none where it moves, or is not there any more.

@@ -25,6 +25,7 @@ mod runs_start;
 mod schedules;
 pub(crate) mod submit;
 mod types;
+mod voters;
 mod webhooks;
 mod work;
 mod workflows;

@@ -9,12 +9,23 @@ use super::principal::{Principal, Role};
 use super::secret::Secret;
 use super::store::{Draft, Identity, claim_holder};
 use super::{streams, text, token};
+use crate::approval::Voter;
 use crate::limits;
 
 impl Identity {
     /// Everybody, by the time of their creation (to the millisecond).
     pub fn people(&self) -> Vec<Person> {
         self.directory().people().cloned().collect()
+    }
+
+    /// Everybody who can sign in and has the role of approver.
+    pub fn approvers(&self) -> Vec<Voter> {
+        let people = self.people().into_iter();
+        people
+            .filter_map(|person| self.principal(&person.id))
+            .map(|person| person.voter())
+            .filter(|voter| voter.is_approver)
+            .collect()
     }
 
     /// One person, by `per_…`.

@@ -89,7 +89,7 @@ pub(super) async fn submit(
             } else {
                 StatusCode::CREATED
             };
-            let mut response = (status, action_json(&found, replayed)).into_response();
+            let mut response = (status, action_json(&state, &found, replayed)).into_response();
             let headers = response.headers_mut();
             let location = format!("/v1/actions/{}", found.action.id);
             headers.insert(LOCATION, header(&location)?);
@@ -172,7 +172,7 @@ pub(super) async fn show(
     let mut response = if is_known(&found) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        action_json(&found, false).into_response()
+        action_json(&state, &found, false).into_response()
     };
     response.headers_mut().insert(ETAG, etag(&found)?);
     note_wait(response.headers_mut(), at_most);
@@ -226,8 +226,17 @@ pub(super) fn limit(params: &Params) -> Result<usize, Problem> {
     ))
 }
 
-pub(super) fn action_json(found: &Versioned, replayed: bool) -> AxumJson<wire::Action> {
-    AxumJson(wire::Action::new(&found.action, replayed))
+pub(super) fn action_json(
+    state: &AppState,
+    found: &Versioned,
+    replayed: bool,
+) -> AxumJson<wire::Action> {
+    let mut action = wire::Action::new(&found.action, replayed);
+    if let Some(approval) = &mut action.approval {
+        let short = state.engine.shortages(&found.action);
+        approval.short = short.iter().map(ToString::to_string).collect();
+    }
+    AxumJson(action)
 }
 
 fn tag(found: &Versioned) -> String {

@@ -57,7 +57,7 @@ pub(super) async fn vote(
         votes.any(|cast| cast.voter.id == by.id && cast.vote == vote)
     };
     match done {
-        Ok(found) if is_counted(&found) => answer(&found),
+        Ok(found) if is_counted(&found) => answer(&state, &found),
         done => finish(&state, &by, id, done),
     }
 }
@@ -173,7 +173,7 @@ fn finish(
 ) -> Result<Response, Problem> {
     match done {
         Ok(found) if found.action.status() == Status::Expired => Err(expired(&found)),
-        Ok(found) => answer(&found),
+        Ok(found) => answer(state, &found),
         Err(error) => Err(act_problem(error, state.engine.get(by, id).ok().as_ref())),
     }
 }
@@ -186,8 +186,8 @@ fn expired(found: &Versioned) -> Problem {
     .about(&found.action.id, Some(found.action.status().name()))
 }
 
-fn answer(found: &Versioned) -> Result<Response, Problem> {
-    let body: AxumJson<wire::Action> = action_json(found, false);
+fn answer(state: &AppState, found: &Versioned) -> Result<Response, Problem> {
+    let body: AxumJson<wire::Action> = action_json(state, found, false);
     let mut response = body.into_response();
     response.headers_mut().insert(ETAG, etag(found)?);
     Ok(response)

@@ -1,4 +1,4 @@
-//! The page of the operators: outcomes that nobody knows, and what stands still.
+//! The page of the operators: outcomes that nobody knows, what stands still, what cannot be approved.
 
 use askama::Template;
 use axum::response::Response;
@@ -71,7 +71,7 @@ fn why_not(action: &Action, trouble: Trouble, person: &Principal) -> Option<&'st
         let mut votes = approval.votes.iter();
         votes.any(|cast| cast.voter.id == person.id)
     });
-    if trouble == Trouble::Stuck {
+    if trouble != Trouble::Unknown {
         return None;
     }
     if asked {
@@ -97,8 +97,18 @@ struct OutcomesPage {
     unknown: Vec<OutcomeView>,
     /// How many more are not shown.
     unknown_more: u64,
-    stuck: Vec<OutcomeView>,
-    stuck_more: u64,
+    still: Vec<StillView>,
+}
+
+/// What does not move, for one reason.
+struct StillView {
+    heading: &'static str,
+    words: &'static str,
+    outcomes: Vec<OutcomeView>,
+    /// How many more are not shown.
+    more: u64,
+    /// The statuses under which they are listed.
+    statuses: &'static [&'static str],
 }
 
 /// `GET /outcomes`.
@@ -117,13 +127,29 @@ pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
             .map(|found| OutcomeView::new(found, person, now))
             .collect()
     };
-    let (unknown_more, stuck_more) = found.left_off();
+    let [unknown_more, stuck_more, short_more] = found.left_off();
+    let mut still = vec![
+        StillView {
+            heading: "What stands still",
+            words: "These could be called now, and are not.",
+            outcomes: of(&found.stuck),
+            more: stuck_more,
+            statuses: &["approved", "accepted"],
+        },
+        StillView {
+            heading: "What cannot be approved",
+            words: "Fewer people may vote on these than are asked for.",
+            outcomes: of(&found.short),
+            more: short_more,
+            statuses: &["staged"],
+        },
+    ];
+    still.retain(|part| !part.outcomes.is_empty());
     let template = OutcomesPage {
         shell: visit.shell("Unknown outcomes").section("outcomes"),
         unknown: of(&found.unknown),
         unknown_more,
-        stuck: of(&found.stuck),
-        stuck_more,
+        still,
     };
     page(&visit, &template)
 }

@@ -3,9 +3,9 @@
 use askama::Template;
 use axum::response::Response;
 use holdpoint_engine::action::SafetyClass;
+use holdpoint_engine::approval::groups_in_words;
 use holdpoint_engine::tool::Tool;
 
-use super::action::list;
 use super::error::PageError;
 use super::query;
 use super::shell::{Shell, Visit, page};
@@ -51,7 +51,7 @@ fn rules(tool: &Tool) -> Vec<String> {
             let who = if std::collections::BTreeSet::is_empty(groups) {
                 "any approvers".to_owned()
             } else {
-                format!("approvers in {}", list(groups))
+                format!("approvers in {}", groups_in_words(groups))
             };
             format!("{required} of {who}")
         };

@@ -242,6 +242,10 @@ pub struct Approval {
     pub needs: Vec<Need>,
     /// Who said what on this revision.
     pub votes: Vec<Vote>,
+    /// That a need cannot be met, in words, since fewer people may still vote than it asks for. Told
+    /// where the answer is about this action alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub short: Vec<String>,
 }
 
 /// This many people, out of these groups.

@@ -160,6 +160,7 @@ fn approval(action: &core::Action) -> Option<Approval> {
             })
             .collect(),
         votes: approval.votes.iter().map(Into::into).collect(),
+        short: Vec::new(),
     })
 }
 

@@ -54,12 +54,14 @@ pub struct PauseWish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AttentionList {
     /// At most 200 unknown outcomes, first those that only a person can end, then at most 200 that
-    /// stand still.
+    /// stand still, then at most 200 that cannot be approved.
     pub data: Vec<Attention>,
     /// How many outcomes are unknown: `GET /v1/actions?status=unknown` lists them all.
     pub unknown_total: u64,
     /// How many could be called and are not: at least so many, where there are thousands.
     pub stuck_total: u64,
+    /// How many wait for more people than may vote on them: at least so many, where thousands wait.
+    pub short_total: u64,
 }
 
 impl From<&engine::AttentionList> for AttentionList {
@@ -68,6 +70,7 @@ impl From<&engine::AttentionList> for AttentionList {
             data: found.iter().map(Into::into).collect(),
             unknown_total: found.unknown_total,
             stuck_total: found.stuck_total,
+            short_total: found.short_total,
         }
     }
 }
@@ -83,7 +86,7 @@ pub struct Attention {
     pub tool: String,
     /// The status of the action.
     pub status: String,
-    /// `unknown` or `stuck`.
+    /// `unknown`, `stuck`, or `short`: fewer people may vote than are asked for.
     pub trouble: String,
     /// Since when.
     pub since: String,

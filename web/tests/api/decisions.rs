@@ -312,3 +312,46 @@ async fn incident_67_whoever_waits_is_told_that_it_expired_and_was_not_run() {
     assert_eq!(late.status, 409, "{}", late.text);
     assert_eq!(late.json()["action_status"], "expired");
 }
+
+#[tokio::test]
+async fn i27_an_approval_for_more_people_than_may_vote_says_so_to_whoever_asked_and_to_operators() {
+    let world = World::new().await;
+    let body = json!({"tool": "pay_both", "args": {}});
+    let enough = world.post("service", "/v1/actions", &body).await.json();
+    assert_eq!(enough["approval"].get("short"), None, "{enough}");
+    let listed = world.get("operator", "/v1/attention").await.json();
+    assert_eq!(listed["short_total"], 0, "{listed}");
+
+    let identity = world.state.engine.identity();
+    let gone = identity.disable_person("test", &world.ids["approver2"], "left");
+    gone.await.expect("disabled");
+    let body = json!({"tool": "pay_both", "args": {"order": 2}});
+    let answer = world.post("service", "/v1/actions", &body).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let words = "It cannot be met: 2 more must approve, and 1 person may.";
+    let asked = answer.json();
+    for told in [
+        &asked,
+        &world.get("service", &path(&enough)).await.json(),
+        &world.get("approver", &path(&asked)).await.json(),
+    ] {
+        let told = told["approval"]["short"][0].as_str().unwrap_or_default();
+        assert!(told.starts_with(words), "{told}");
+        assert!(!told.contains(&world.ids["approver"]), "{told}");
+    }
+    let listed = world.get("operator", "/v1/attention").await.json();
+    assert_eq!(listed["short_total"], 2, "{listed}");
+    let first = &listed["data"][0];
+    assert_eq!(
+        (&first["trouble"], &first["status"]),
+        (&json!("short"), &json!("staged"))
+    );
+    assert!(
+        first["help"]
+            .as_str()
+            .is_some_and(|help| help.starts_with(words)),
+        "{first}"
+    );
+    let next = first["next"].as_str().unwrap_or_default();
+    assert!(next.contains("it expires at"), "{first}");
+}

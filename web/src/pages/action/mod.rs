@@ -18,8 +18,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::Path;
 use axum::response::Response;
-use holdpoint_engine::action::{Action, ActionId, Status};
-use holdpoint_engine::approval::Voter;
+use holdpoint_engine::action::{Action, ActionId};
 use holdpoint_engine::engine::{HistoryEntry, Versioned};
 use holdpoint_engine::tool::Context;
 use http::StatusCode;
@@ -32,7 +31,7 @@ use crate::wire;
 
 pub(super) use act::{cancel, settle, withdraw};
 use of_run::OfRun;
-pub(super) use standing::{is_requester, list, may_vote};
+pub(super) use standing::{is_requester, may_vote};
 use view::{ActionPage, FormState, Source};
 pub(super) use vote::{approve, reject};
 
@@ -93,7 +92,7 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
         (None, true) => StatusCode::OK,
     };
     let amounts = amounts(visit, action);
-    let others = others(visit, action);
+    let others = visit.state.engine.voters(action);
     let source = Source {
         amounts: &amounts,
         action,
@@ -110,21 +109,6 @@ fn show(visit: &Visit, found: &Versioned, form: FormState) -> Result<Response, P
     let mut response = page(visit, &ActionPage::new(shell, form, source))?;
     *response.status_mut() = status;
     Ok(response)
-}
-
-/// Who may still vote on it; none where nobody may any more.
-fn others(visit: &Visit, action: &Action) -> Option<Vec<Voter>> {
-    let now = visit.now();
-    let is_open = action.status() == Status::Staged && action.deadline().is_some_and(|at| now < at);
-    let identity = visit.state.engine.identity();
-    is_open.then(|| {
-        let people = identity.people().into_iter();
-        people
-            .filter_map(|person| identity.principal(&person.id))
-            .filter(|person| may_vote(action, person, now))
-            .map(|person| person.voter())
-            .collect()
-    })
 }
 
 /// The arguments that the summary writes as money, by the names of their rows. Only by the very

@@ -1,13 +1,12 @@
 //! The parts of the page of an action.
 
 use holdpoint_engine::action::{Action, AttemptResult, FailReason, Phase, Rendered, Snapshot};
-use holdpoint_engine::approval::{CastVote, Need, Vote, Voter};
+use holdpoint_engine::approval::{CastVote, Need, Shortage, Voter, approvals, groups_in_words};
 use holdpoint_engine::engine::HistoryEntry;
 use holdpoint_engine::time::Timestamp;
 use holdpoint_engine::tool::STATE_ETAG;
 
 use super::failure::failure;
-use super::standing::list;
 use crate::display::Shown;
 use crate::pages::view::{Names, Row, When, Words, describe, rows, text_row, value_row};
 
@@ -126,15 +125,9 @@ pub(super) fn snapshot_view(snapshot: &Snapshot, now: Timestamp) -> SnapshotView
 }
 
 pub(super) fn need_view(need: &Need, votes: &[CastVote], open: Option<&[Voter]>) -> NeedView {
-    let have = votes
-        .iter()
-        .filter(|cast| {
-            cast.vote == Vote::Approve
-                && (need.groups.is_empty() || !need.groups.is_disjoint(&cast.voter.groups))
-        })
-        .count();
+    let have = approvals(need, votes);
     let is_met = usize::try_from(need.required).is_ok_and(|required| required <= have);
-    let short = open.and_then(|others| shortage(need, have, others));
+    let short = open.and_then(|others| Shortage::of(need, votes, others));
     let (tone, sign, word) = match (is_met, open.is_some()) {
         (true, _) => ("good", "✓", "met"),
         (false, true) => ("wait", "◔", "open"),
@@ -145,36 +138,15 @@ pub(super) fn need_view(need: &Need, votes: &[CastVote], open: Option<&[Voter]>)
         who: Shown::line(&if need.groups.is_empty() {
             "any approver".to_owned()
         } else {
-            format!("approvers in {}", list(&need.groups))
+            format!("approvers in {}", groups_in_words(&need.groups))
         }),
         have,
         required: need.required,
-        short: short.map(|words| Shown::line(&words)),
+        short: short.map(|short| Shown::line(&short.to_string())),
         tone,
         sign,
         word,
     }
-}
-
-/// That fewer people may still vote than the need asks for. Nobody who becomes an approver now may vote
-/// on what was asked before.
-fn shortage(need: &Need, have: usize, others: &[Voter]) -> Option<String> {
-    let counts = |voter: &&Voter| need.groups.is_empty() || !need.groups.is_disjoint(&voter.groups);
-    let can = others.iter().filter(counts).count();
-    let missing = usize::try_from(need.required)
-        .unwrap_or(usize::MAX)
-        .saturating_sub(have);
-    let people = if can == 1 {
-        "1 person"
-    } else {
-        &format!("{can} people")
-    };
-    (can < missing).then(|| {
-        format!(
-            "It cannot be met: {missing} more must approve, and {people} may. Have it asked for again once there are more approvers{}.",
-            if need.groups.is_empty() { String::new() } else { format!(" in {}", list(&need.groups)) }
-        )
-    })
 }
 
 /// What must be known beside the status.

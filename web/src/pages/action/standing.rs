@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use holdpoint_engine::action::{Action, Status};
-use holdpoint_engine::approval::{Ineligible, Need, Vote, eligibility};
+use holdpoint_engine::approval::{Ineligible, Need, Vote, eligibility, groups_in_words};
 use holdpoint_engine::identity::{Principal, Role};
 use holdpoint_engine::time::Timestamp;
 
@@ -29,12 +29,7 @@ pub(in crate::pages) fn is_requester(action: &Action, person: &Principal) -> boo
 
 /// Whether the person could vote on the action now.
 pub(in crate::pages) fn may_vote(action: &Action, person: &Principal, now: Timestamp) -> bool {
-    action.status() == Status::Staged
-        && action.approval.as_ref().is_some_and(|approval| {
-            let requester = action.requester();
-            let (needs, votes) = (&approval.requirement, &approval.votes);
-            eligibility(needs, &requester, votes, &person.voter(), now).is_ok()
-        })
+    action.takes_vote_of(&person.voter(), now)
 }
 
 pub(in crate::pages) fn standing(
@@ -129,7 +124,7 @@ fn why(
         Err(Ineligible::NotAnApprover) => format!(
             "You may not vote: this needs people of {}, and you are in {}.",
             groups_asked(&requirement.needs),
-            if voter.groups.is_empty() { "no group".into() } else { list(&voter.groups) }
+            if voter.groups.is_empty() { "no group".into() } else { groups_in_words(&voter.groups) }
         ),
         Err(Ineligible::ChangedAccess) => {
             "You may not vote: since this was asked you have changed accounts, roles or groups. Somebody else must decide.".into()
@@ -172,18 +167,11 @@ fn entitlement(needs: &[Need], groups: &BTreeSet<String>) -> String {
     if shared.is_empty() {
         "you are an approver, and any approver may".into()
     } else {
-        format!("you are an approver in {}", list(&shared))
+        format!("you are an approver in {}", groups_in_words(&shared))
     }
 }
 
 fn groups_asked(needs: &[Need]) -> String {
     let groups: BTreeSet<String> = needs.iter().flat_map(|need| need.groups.clone()).collect();
-    list(&groups)
-}
-
-/// `the group “a”`, `the groups “a”, “b”`.
-pub(in crate::pages) fn list(groups: &BTreeSet<String>) -> String {
-    let quoted: Vec<_> = groups.iter().map(|group| format!("“{group}”")).collect();
-    let word = if quoted.len() == 1 { "group" } else { "groups" };
-    format!("the {word} {}", quoted.join(", "))
+    groups_in_words(&groups)
 }
