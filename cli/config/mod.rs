@@ -302,6 +302,15 @@ pub(crate) fn load_required(named: Option<&Path>) -> Outcome<(PathBuf, ToolsFile
     Ok((path, tools, settings))
 }
 
+/// The tools file, where there is one.
+pub(crate) fn load_found(
+    named: Option<&Path>,
+) -> Outcome<Option<(PathBuf, ToolsFile, FileSettings)>> {
+    find(named)
+        .map(|path| load_required(Some(&path)))
+        .transpose()
+}
+
 /// A warning about the file in one line: where, about what, and what.
 pub(crate) fn line(path: &Path, warning: &Warning) -> String {
     let problem = &warning.problem;

@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::support::Place;
 
 const SKILL: &str = "---\nname: note\ndescription: d\n---\nKeep  this.\n\n### Step 1 - Read\n- intent: Look\n\
@@ -74,6 +76,70 @@ fn all_mistakes_of_all_skills_are_shown_with_their_lines() {
     );
     place.run(&["skill", "check", "missing.md"]).code(2);
     place.run(&["skill", "check"]).code(2);
+}
+
+#[test]
+fn i03_a_secret_by_which_a_tool_decides_is_shown_by_check_as_by_a_dry_run() {
+    const FILE: &str = "---\nname: set\ndescription: d\ninputs: {\"token\": {\"secret\": true}}\n---\n\
+        ### Step 1 — Set\n- intent: Set it\n- action: set_it {\"id\": \"x-{{token}}\", \"n\": 1}\n";
+    let check = |url: &str, happened: &str| {
+        let url = format!("https://a.example/{url}");
+        json!({ "http": { "get": url }, "happened": happened })
+    };
+    let id = json!({ "not": { "const": "admin" } });
+    for (key, value) in [
+        ("identity", json!("args.id != 'admin'")),
+        ("check", check("{id}", "body != null")),
+        ("check", check("done", "body.id == args.id")),
+        ("idempotencyKey", json!("s:{id}")),
+        (
+            "input",
+            json!({ "type": "object", "properties": { "id": id } }),
+        ),
+    ] {
+        let place = Place::new();
+        let mut tool = json!({ "safetyClass": "write-once-checkable",
+            "execute": { "http": { "post": "https://a.example/", "json": { "id": "{id}" } } } });
+        place.write(
+            "plain.json",
+            &json!({ "tools": { "set_it": tool } }).to_string(),
+        );
+        tool[key] = value;
+        place.write(
+            "tools.json",
+            &json!({ "tools": { "set_it": tool } }).to_string(),
+        );
+        place.write("SKILL.md", FILE);
+        let check = ["skill", "check", "SKILL.md", "--json", "--config"];
+        let checked = |config| place.run(&[&check[..], &[config]].concat());
+        checked("plain.json").code(0);
+        let dry = [
+            "run",
+            "SKILL.md",
+            "--dry-run",
+            "--var",
+            "token=t",
+            "--json",
+            "--config",
+            "tools.json",
+        ];
+        for run in [checked("tools.json"), place.run(&dry)] {
+            let run = run.code(2);
+            for words in [
+                "step 1, /id",
+                "decides by this argument",
+                "the secret input token",
+            ] {
+                assert!(run.err.contains(words), "{key}: {}", run.err);
+            }
+        }
+        place.write(
+            "holdpoint.json",
+            &json!({ "tools": { "set_it": tool } }).to_string(),
+        );
+        let found = place.run(&["skill", "check", "SKILL.md"]).code(2);
+        assert!(found.err.contains("SKILL.md:8:"), "{}", found.err);
+    }
 }
 
 #[test]

@@ -72,11 +72,7 @@ impl RunPlaceArgs {
             })
             .map(Place::Server);
         }
-        let file = match config::find(self.config.as_deref()) {
-            Some(path) => Some(config::load_required(Some(&path))?),
-            None => None,
-        };
-        let (registry, settings) = match file {
+        let (registry, settings) = match config::load_found(self.config.as_deref())? {
             Some((path, tools, settings)) => {
                 warn(&path, &tools, output);
                 (tools.registry, settings)

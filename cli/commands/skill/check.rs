@@ -1,5 +1,7 @@
 //! `holdpoint skill check`: reads skill files and says what they do.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use holdpoint_engine::run::wrong_calls;
 use holdpoint_engine::skill::{Skill, SkillError, SkillWarning};
@@ -8,6 +10,7 @@ use miette::Severity;
 use serde_json::{Map, Value, json};
 
 use super::file::{self, SkillFile};
+use crate::config;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -31,14 +34,20 @@ pub(crate) struct CheckArgs {
     /// Fail where there are warnings
     #[arg(long)]
     strict: bool,
+    /// The tools file, whose tools the calls are held against [default: holdpoint.json, where there is one]
+    #[arg(long, env = "HOLDPOINT_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 /// Prints what each file does, its census and its warnings; or all mistakes.
 pub(crate) fn run(args: &CheckArgs, output: Output) -> Outcome {
+    let tools = config::load_found(args.config.as_deref())?;
+    let registry = tools.map_or_else(Registry::default, |(_, tools, _)| tools.registry);
+    let registry = registry.with_built_in();
     let files = args
         .files
         .iter()
-        .map(|name| file::read(name).map(with_calls))
+        .map(|name| Ok(with_calls(file::read(name)?, &registry)))
         .collect::<Outcome<Vec<SkillFile>>>()?;
     if output.json {
         output.value(&json!({ "files": files.iter().map(to_json).collect::<Vec<_>>() }))?;
@@ -61,10 +70,10 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Outcome {
     Ok(ExitCode::Ok)
 }
 
-/// The file, wrong where its calls are: those of the tools that every run has are known here.
-fn with_calls(mut file: SkillFile) -> SkillFile {
+/// The file, wrong where its calls of the tools that are known here are.
+fn with_calls(mut file: SkillFile, registry: &Registry) -> SkillFile {
     if let Ok(skill) = &file.read {
-        let wrong = wrong_calls(skill, &Registry::default().with_built_in());
+        let wrong = wrong_calls(skill, registry);
         if !wrong.is_empty() {
             file.read = Err(wrong);
         }
