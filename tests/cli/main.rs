@@ -17,5 +17,6 @@ mod time;
 mod tls;
 mod trouble;
 mod usage;
+mod waits;
 mod webhooks;
 mod work;

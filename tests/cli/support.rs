@@ -149,8 +149,11 @@ impl Server {
         env: &[(&str, &str)],
     ) -> Result<Self, Run> {
         let log = place.path("server.log");
-        let mut child = place
-            .command(&["serve", "--listen", "127.0.0.1:0"])
+        let mut child = place.command(&["serve"]);
+        if !args.contains(&"--listen") {
+            child.args(["--listen", "127.0.0.1:0"]);
+        }
+        let mut child = child
             .args(args)
             .envs(env.iter().copied())
             .stdout(Stdio::piped())

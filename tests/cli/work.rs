@@ -19,7 +19,7 @@ const TOOLS: &str = r#"{ "tools": {
 pub(crate) struct House {
     pub(crate) place: Place,
     pub(crate) server: Server,
-    client: Client,
+    pub(crate) client: Client,
     /// A key without any scope.
     plain: String,
 }
@@ -71,7 +71,7 @@ impl House {
         }
     }
 
-    async fn claim(&self, tool: &str, lease_seconds: u64) -> wire::Work {
+    pub(crate) async fn claim(&self, tool: &str, lease_seconds: u64) -> wire::Work {
         let claim = wire::WorkClaim {
             tools: vec![tool.to_owned()],
             wait: None,
@@ -94,7 +94,7 @@ fn client_of(place: &Place, server: &Server) -> Client {
     client.with_token(&key).expect("a key")
 }
 
-fn done(work: &wire::Work) -> wire::WorkReport {
+pub(crate) fn done(work: &wire::Work) -> wire::WorkReport {
     wire::WorkReport {
         epoch: work.epoch,
         outcome: "succeeded".to_owned(),

@@ -80,7 +80,7 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
     };
     // Before the wait, which may end without a word of it.
     output.note(&format!("waiting for {}", escape::text(id)));
-    let action = super::wait::until_final(&client, &super::path(id)?, wait, false).await?;
+    let action = super::wait::until_final(&client, &super::path(id)?, wait, false, output).await?;
     super::wait::report(&client, &action, false, output).await
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::client::{self, ServerArgs};
 use crate::escape;
 use crate::exit_code::ExitCode;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::{Output, field};
 
 /// The longest that one request asks the server to wait.
@@ -44,7 +44,7 @@ pub(crate) struct WaitArgs {
 pub(super) async fn run(args: WaitArgs, output: Output) -> Outcome {
     let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
-    let action = until_final(&client, &path, args.at_most, args.decided).await?;
+    let action = until_final(&client, &path, args.at_most, args.decided, output).await?;
     report(&client, &action, args.decided, output).await
 }
 
@@ -76,11 +76,12 @@ pub(super) async fn until_final(
     path: &str,
     at_most: Duration,
     decided: bool,
+    output: Output,
 ) -> Outcome<Value> {
     let end = Instant::now() + at_most;
     // Where there is no server at all, nobody should have to wait to learn of it.
     let soon = end.min(Instant::now() + FIRST_MAX);
-    let mut answer = while_away(soon, || client.get(path)).await?;
+    let mut answer = while_away(soon, output, || client.get(path)).await?;
     let mut action = std::mem::take(&mut answer.body);
     let mut etag = answer.etag;
     while !is_done(&action, decided) {
@@ -90,7 +91,11 @@ pub(super) async fn until_final(
         }
         let asked = Instant::now();
         let changed = || client.get_changed(path, etag.as_deref(), left.min(POLL_MAX));
-        let answer = while_away(end, changed).await?;
+        let answer = match while_away(end, output, changed).await {
+            Ok(answer) => answer,
+            Err(error) if error.is_retryable() => return Err(gave_up(&action, error)),
+            Err(error) => return Err(error.into()),
+        };
         if !answer.body.is_null() {
             action = answer.body;
             etag = answer.etag;
@@ -103,20 +108,48 @@ pub(super) async fn until_final(
 }
 
 /// Reads, again until `end` while the server is away or busy: a restart of it is no end of a wait.
-async fn while_away<Fut>(end: Instant, read: impl Fn() -> Fut) -> Outcome<Answer>
+async fn while_away<Fut>(
+    end: Instant,
+    output: Output,
+    read: impl Fn() -> Fut,
+) -> Result<Answer, Error>
 where
     Fut: Future<Output = Result<Answer, Error>>,
 {
-    let mut rest = POLL_MIN;
+    let (mut rest, mut is_away) = (POLL_MIN, false);
     loop {
         match read().await {
             Err(error) if error.is_retryable() && Instant::now() + rest < end => {
+                if !is_away {
+                    is_away = true;
+                    output.note(&escape::text(&format!(
+                        "{error}; it is asked again until it answers or the time to wait is over"
+                    )));
+                }
                 tokio::time::sleep(rest).await;
                 rest = (rest * 2).min(REST_MAX);
             }
-            ended => return Ok(ended?),
+            ended => {
+                if is_away && ended.is_ok() {
+                    output.note("the server answers again");
+                }
+                return ended;
+            }
         }
     }
+}
+
+/// The time is over, and the server is away: nothing says that the action has ended.
+fn gave_up(action: &Value, error: Error) -> Failure {
+    let (id, status) = (field(action, "/id"), field(action, "/status"));
+    Failure::from(error)
+        .with_code(ExitCode::Pending)
+        .detail(format!(
+            "the time to wait is over; {id} was {status} when it was last seen"
+        ))
+        .help(format!(
+            "once the server is back: holdpoint actions wait {id}"
+        ))
 }
 
 fn is_done(action: &Value, decided: bool) -> bool {
