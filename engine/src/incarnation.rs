@@ -8,13 +8,14 @@
 use crate::seeded::Bug;
 use bincode::{Decode, Encode};
 use holdpoint_storage::{
-    AppendError, Batch, Direction, EventLog, NewRecord, Origin, ReadError, Record, ScanRange,
-    StreamAppend, StreamId,
+    AppendError, Batch, Direction, EventLog, NewRecord, Origin, Position, ReadError, Record,
+    ScanRange, StreamAppend, StreamId,
 };
 use serde_json::{Value, json};
 
 use crate::action::Status;
 use crate::engine::OpenError;
+use crate::identity::StoreError;
 use crate::store::codec::{self, CodecError};
 use crate::store::{index, rebuild};
 use crate::time::{Entropy, Timestamp};
@@ -87,7 +88,7 @@ impl Found {
 pub(crate) enum ConfirmError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error(transparent)]
+    #[error("the confirmation could not be stored")]
     Append(#[from] AppendError),
     #[error(transparent)]
     Entropy(#[from] crate::time::EntropyError),
@@ -102,6 +103,43 @@ pub fn number(log: &dyn EventLog) -> Result<u64, ReadError> {
         None => 0,
     };
     Ok(confirmed + 1)
+}
+
+/// Where in a log copies have taken its place. Positions behind such a place may have been given before, to
+/// what the copy knew nothing of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Restores(Vec<(Position, u32)>);
+
+impl Restores {
+    /// Reads them.
+    pub(crate) fn read(log: &dyn EventLog) -> Result<Self, StoreError> {
+        let Some(stream) = StreamId::new(STREAM) else {
+            return Ok(Self::default());
+        };
+        let mut found = Vec::new();
+        loop {
+            let records = log.read_stream(&stream, found.len() as u64, PAGE)?;
+            if records.is_empty() {
+                return Ok(Self(found));
+            }
+            for record in records {
+                let decoded = codec::decode(FORMAT, &record.body);
+                let Event::Confirmed { id, .. } = decoded.map_err(|error| StoreError::Damaged {
+                    place: format!("record {} of {STREAM}", record.version),
+                    reason: error.0,
+                })?;
+                let [a, b, c, d, ..] = id;
+                found.push((record.position, u32::from_be_bytes([a, b, c, d])));
+            }
+        }
+    }
+
+    /// What tells the incarnation that wrote a position from all others; none for the first one.
+    pub(crate) fn at(&self, position: Position) -> Option<u32> {
+        let before = self.0.partition_point(|(from, _)| *from <= position);
+        let last = before.checked_sub(1)?;
+        self.0.get(last).map(|(_, incarnation)| *incarnation)
+    }
 }
 
 /// What would go on in a copy once it was confirmed.

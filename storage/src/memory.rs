@@ -63,6 +63,12 @@ impl MemoryLog {
         })
     }
 
+    /// A second log that holds the same, as a copy of a folder does; this one goes on.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        Self::over(self.shared.read().content.clone())
+    }
+
     fn over(content: Content) -> Self {
         let (publish, durable) = watch::channel(content.records.len() as Position);
         let state = RwLock::new(State {

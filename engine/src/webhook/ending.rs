@@ -4,7 +4,7 @@ use holdpoint_storage::{Position, Version};
 
 use super::delivery::{Delivery, DeliveryState};
 use super::endpoint::Endpoint;
-use super::id::{EndpointId, MessageId};
+use super::id::EndpointId;
 use super::store::{Draft, ENGINE, Webhooks};
 use crate::identity::StoreError;
 use crate::time::Timestamp;
@@ -67,7 +67,7 @@ impl Webhooks {
         position: Position,
         state: DeliveryState,
     ) -> Result<Vec<Delivery>, StoreError> {
-        let kept = self.delivery(MessageId::Event { endpoint, position })?;
+        let kept = self.delivery(self.message_at(endpoint, position))?;
         let pending = kept.filter(|it| matches!(it.state, DeliveryState::Pending { .. }));
         Ok(pending
             .map(|it| Delivery { state, ..it })

@@ -170,6 +170,11 @@ fn i26_every_stored_format_is_still_read_and_written() {
         endpoint: ID,
         at: THEN,
     };
+    let restored = MessageId::Restored {
+        endpoint: ID,
+        position: 4712,
+        incarnation: 0x00c0_ffee,
+    };
     let pending = DeliveryState::Pending { next_at: THEN };
     for (name, state, id) in [
         ("a delivery, pending", pending, of_event),
@@ -177,6 +182,7 @@ fn i26_every_stored_format_is_still_read_and_written() {
         ("a delivery, failed", DeliveryState::Failed, of_event),
         ("a delivery, held", DeliveryState::Held, of_event),
         ("a delivery, dropped", DeliveryState::Dropped, of_event),
+        ("a delivery, restored", DeliveryState::Held, restored),
     ] {
         check(&mut known, name, &delivery(state, id));
     }

@@ -88,20 +88,32 @@ pub enum MessageId {
         /// When it was asked for.
         at: Timestamp,
     },
+    /// Of an event that was written after a copy took the place of the log: the same as of any other event,
+    /// `_`, and eight digits of the incarnation, since its position may have been that of another event.
+    Restored {
+        /// The endpoint.
+        endpoint: EndpointId,
+        /// The place of the event in the log.
+        position: Position,
+        /// The first digits of the id of the incarnation.
+        incarnation: u32,
+    },
 }
 
 impl MessageId {
     /// The endpoint.
     pub fn endpoint(self) -> EndpointId {
         match self {
-            Self::Event { endpoint, .. } | Self::Test { endpoint, .. } => endpoint,
+            Self::Event { endpoint, .. }
+            | Self::Test { endpoint, .. }
+            | Self::Restored { endpoint, .. } => endpoint,
         }
     }
 
     /// The position of the event; none for a test.
     pub fn position(self) -> Option<Position> {
         match self {
-            Self::Event { position, .. } => Some(position),
+            Self::Event { position, .. } | Self::Restored { position, .. } => Some(position),
             Self::Test { .. } => None,
         }
     }
@@ -110,11 +122,14 @@ impl MessageId {
     pub(super) fn key(self) -> Vec<u8> {
         let mut key = self.endpoint().as_bytes().to_vec();
         let (lane, number) = match self {
-            Self::Event { position, .. } => (0, position),
+            Self::Event { position, .. } | Self::Restored { position, .. } => (0, position),
             Self::Test { at, .. } => (1, u64::try_from(at.0).unwrap_or(0)),
         };
         key.push(lane);
         key.extend_from_slice(&number.to_be_bytes());
+        if let Self::Restored { incarnation, .. } = self {
+            key.extend_from_slice(&incarnation.to_be_bytes());
+        }
         key
     }
 }
@@ -125,13 +140,21 @@ impl fmt::Display for MessageId {
         match self {
             Self::Event { position, .. } => write!(f, "msg_{hex}_{position}"),
             Self::Test { at, .. } => write!(f, "msg_{hex}_test{}", at.0),
+            Self::Restored {
+                position,
+                incarnation,
+                ..
+            } => write!(f, "msg_{hex}_{position}_{incarnation:08x}"),
         }
     }
 }
 
 /// The text is not the id of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the id of a delivery is written msg_, 32 hexadecimal digits, _ and a number")]
+#[error(
+    "the id of a delivery is written msg_, 32 hexadecimal digits, _ and a number; after a restore _ and 8 \
+     hexadecimal digits follow"
+)]
 pub struct MessageIdFormatError;
 
 impl FromStr for MessageId {
@@ -143,6 +166,12 @@ impl FromStr for MessageId {
             .and_then(|rest| rest.split_once('_'))
             .ok_or(MessageIdFormatError)?;
         let endpoint = EndpointId::of_hex(hex).ok_or(MessageIdFormatError)?;
+        if let Some((position, incarnation)) = number.split_once('_') {
+            let id = restored(endpoint, position, incarnation);
+            return id
+                .filter(|id| id.to_string() == text)
+                .ok_or(MessageIdFormatError);
+        }
         let digits = number.strip_prefix("test").unwrap_or(number);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(MessageIdFormatError);
@@ -158,6 +187,14 @@ impl FromStr for MessageId {
     }
 }
 
+fn restored(endpoint: EndpointId, position: &str, incarnation: &str) -> Option<MessageId> {
+    Some(MessageId::Restored {
+        endpoint,
+        position: position.parse().ok()?,
+        incarnation: u32::from_str_radix(incarnation, 16).ok()?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +208,11 @@ mod tests {
         for id in [
             MessageId::Event { endpoint, position },
             MessageId::Test { endpoint, at },
+            MessageId::Restored {
+                endpoint,
+                position,
+                incarnation: 7,
+            },
         ] {
             assert_eq!(id.to_string().parse(), Ok(id));
             assert!(
@@ -183,6 +225,9 @@ mod tests {
             "msg_00_1",
             "whk_",
             "msg_00000000000000000000000000000000_-1",
+            "msg_00000000000000000000000000000000_1_7",
+            "msg_00000000000000000000000000000000_1_0000000G",
+            "msg_00000000000000000000000000000000_+1_00000007",
             "",
         ] {
             assert!(text.parse::<MessageId>().is_err(), "{text}");

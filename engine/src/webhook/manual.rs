@@ -35,6 +35,10 @@ impl Sender {
             let why = "a test is not sent again; send another one";
             return Err(WebhookError::NotPossible(why.to_owned()));
         };
+        if self.hooks.message_at(endpoint.id, position) != id {
+            // Of what stood there before a copy took the place of the log, or stands there since.
+            return Err(WebhookError::NotFound);
+        }
         let before = position.checked_sub(1).ok_or(WebhookError::NotFound)?;
         let records = self.store.log.read_all(before, 1)?;
         let record = records.first().ok_or(WebhookError::NotFound)?;

@@ -63,10 +63,11 @@ pub(super) fn wants(endpoint: &Endpoint, record: &Record) -> bool {
         .is_some_and(|name| endpoint.types.is_empty() || endpoint.types.contains(name))
 }
 
-/// The message about a record; none where the endpoint does not ask for it or its owner may not see
+/// The message about a record, under its id; none where the endpoint does not ask for it or its owner may not see
 /// what it is about. `base` is the public URL of the server, empty where it is not known.
 pub(super) fn about(
     store: &Store,
+    id: MessageId,
     endpoint: &Endpoint,
     owner: &Principal,
     record: &Record,
@@ -74,10 +75,6 @@ pub(super) fn about(
 ) -> Result<Option<Message>, StoreError> {
     let Some(kind) = type_of(&record.kind).filter(|_| wants(endpoint, record)) else {
         return Ok(None);
-    };
-    let id = MessageId::Event {
-        endpoint: endpoint.id,
-        position: record.position,
     };
     let at = Timestamp(record.time_ms);
     if let Some(other) = of_stream(&record.stream) {

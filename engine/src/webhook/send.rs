@@ -64,7 +64,8 @@ impl Sender {
         let Some(owner) = self.identity.principal(&endpoint.owner) else {
             return Ok(Told::OwnerLost);
         };
-        let message = message::about(&self.store, endpoint, &owner, record, &self.base)?;
+        let id = self.hooks.message_at(endpoint.id, record.position);
+        let message = message::about(&self.store, id, endpoint, &owner, record, &self.base)?;
         Ok(message.map_or(Told::Nothing, Told::Message))
     }
 

@@ -18,6 +18,7 @@ use super::layout::{
     DELIVERIES, ENDPOINTS, Loaded, PLACES, damaged, decode, encode, load, scan, stream_of,
 };
 use crate::identity::StoreError;
+use crate::incarnation::Restores;
 use crate::limits::{WEBHOOK_ENDPOINTS_MAX, WEBHOOK_SENDS_BY_HAND_MAX};
 use crate::time::{Clock, Entropy, Timestamp};
 
@@ -34,6 +35,7 @@ pub(super) struct Inner {
     pub(super) log: Arc<dyn EventLog>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
+    restores: Restores,
     /// What secrets are made from, or why nothing can be sent.
     pub(super) key: Result<SigningKey, String>,
     endpoints: RwLock<BTreeMap<EndpointId, Entry>>,
@@ -93,6 +95,7 @@ impl Webhooks {
         key: Result<SigningKey, String>,
     ) -> Result<Self, StoreError> {
         let mut loaded = load(log.as_ref())?;
+        let restores = Restores::read(log.as_ref())?;
         if let Err(why) = &key {
             for (endpoint, ..) in loaded.values_mut() {
                 endpoint.silent = Some(off(why));
@@ -110,6 +113,7 @@ impl Webhooks {
                 log,
                 clock,
                 entropy,
+                restores,
                 key,
                 endpoints,
                 creating: Arc::default(),
@@ -145,6 +149,18 @@ impl Webhooks {
             std::cmp::Reverse((last, delivery.id))
         });
         Ok(found)
+    }
+
+    /// The id of the message about the event at a position.
+    pub(super) fn message_at(&self, endpoint: EndpointId, position: Position) -> MessageId {
+        match self.inner.restores.at(position) {
+            None => MessageId::Event { endpoint, position },
+            Some(incarnation) => MessageId::Restored {
+                endpoint,
+                position,
+                incarnation,
+            },
+        }
     }
 
     /// One message, where it is kept.

@@ -97,6 +97,13 @@ impl House {
         self.engine = open(self.log.clone(), self.clock.clone(), key).await;
     }
 
+    /// An older copy takes the place of the log; somebody confirms it.
+    pub(crate) async fn restore(&mut self, copy: MemoryLog) {
+        self.log = Arc::new(copy);
+        let (log, clock) = (self.log.clone(), self.clock.clone());
+        self.engine = open_with(log, clock, self.key.clone(), true).await;
+    }
+
     /// An endpoint of an administrator, and its secret.
     pub(crate) async fn endpoint(&self, url: &str) -> (EndpointId, String) {
         self.endpoint_of(&self.admin, url, &[], &[]).await
@@ -175,6 +182,15 @@ pub(crate) async fn open(
     clock: Option<Arc<ManualClock>>,
     key: SigningKey,
 ) -> Engine {
+    open_with(log, clock, key, false).await
+}
+
+async fn open_with(
+    log: Arc<dyn EventLog>,
+    clock: Option<Arc<ManualClock>>,
+    key: SigningKey,
+    confirm_restore: bool,
+) -> Engine {
     let file = ToolsFile::from_str(TOOLS, Format::Json).expect("a tools file");
     let mut options = Options {
         locals: Locals::default().with("note", |_| async { Ok(json!({})) }),
@@ -186,6 +202,7 @@ pub(crate) async fn open(
             public_url: Some("https://holdpoint.example".to_owned()),
             notifier: None,
         },
+        confirm_restore,
         ..Options::default()
     };
     if let Some(clock) = clock {

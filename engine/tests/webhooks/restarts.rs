@@ -1,9 +1,10 @@
 //! Stops at bad moments: nothing is skipped, and the order is kept.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_engine::webhook::EndpointChange;
+use holdpoint_engine::webhook::{EndpointChange, MessageId, WebhookError};
 use holdpoint_storage::faulty::{Fault, FaultyLog};
 use holdpoint_storage::{Batch, Direction, EventLog, MemoryLog, ScanRange};
 
@@ -69,6 +70,52 @@ async fn a_restart_keeps_the_attempts_that_were_made_and_the_time_of_the_next() 
     house.pass(Duration::from_mins(2));
     let messages = receiver.until(5).await;
     assert_eq!(messages[2].id(), messages[0].id());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i29_after_a_restore_an_event_has_its_id_again_and_no_id_stands_for_two() {
+    let mut house = House::new().await;
+    let receiver = Receiver::open().await;
+    let (id, _) = house.endpoint(&receiver.url).await;
+    receiver.answers(&[Answer::Status(500)]);
+    house.stage(1).await;
+    house.until(id, |it| it.place.trying.is_some()).await;
+    let copy = house.log.copy();
+    house.pass(Duration::from_secs(6));
+    house.stage(3).await;
+    let lost = receiver.until(5).await.pop().expect("a message");
+    house.restore(copy).await;
+    let messages = receiver.until(6).await;
+    assert_eq!(messages[5].id(), messages[0].id(), "it was not taken there");
+    assert_eq!(messages[5].text, messages[0].text);
+    house.stage(5).await;
+    let messages = receiver.until(11).await;
+    let again = messages[6..].iter();
+    let again = again.filter(|it| it.position() <= lost.position());
+    assert!(0 < again.count(), "positions are given again");
+    let mut said = BTreeMap::new();
+    for message in &messages {
+        let first = said.entry(message.id()).or_insert(&message.text);
+        assert_eq!(*first, &message.text, "{}", message.id());
+    }
+    let redeliver = async |text: &str| {
+        let id: MessageId = text.parse().expect("an id");
+        house.engine.redeliver_webhook(&house.admin, id).await
+    };
+    let of_lost = redeliver(lost.id()).await;
+    assert!(
+        matches!(of_lost, Err(WebhookError::NotFound)),
+        "{of_lost:?}"
+    );
+    for message in [&messages[0], &messages[10]] {
+        redeliver(message.id()).await.expect("it is in the log");
+        let sent = receiver.messages().pop().expect("a message");
+        assert_eq!(
+            (sent.id(), &sent.text),
+            (message.id(), &message.text),
+            "the same once more"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
