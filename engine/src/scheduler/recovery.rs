@@ -27,7 +27,8 @@ const LATER: Duration = Duration::from_secs(1);
 /// was kept is not known here.
 ///
 /// On a full disk it is done as soon as there is room: reading must be possible before (invariant
-/// I23), and until then nothing can happen to these actions.
+/// I23), and until then nothing can happen to these actions. Not in a copy: it is confirmed only once all of
+/// them are unknown (invariant I29), so it fails there.
 pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, CommitError> {
     let prefix: Vec<u8> = index::lane(Status::Executing).into_iter().collect();
     let mut above: Option<Vec<u8>> = None;
@@ -50,7 +51,7 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
                 }
                 match mark_unknown(store, open.id, restored).await {
                     Ok(was_lost) => found += u64::from(was_lost),
-                    Err(CommitError::Full(_)) => left.push_back(open.id),
+                    Err(CommitError::Full(_)) if !restored => left.push_back(open.id),
                     Err(error) => return Err(error),
                 }
             }
@@ -65,19 +66,19 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
             "there is no room to record that {} calls have an unknown outcome; make room",
             left.len()
         );
-        tokio::spawn(recover_later(Arc::clone(store), left, restored));
+        tokio::spawn(recover_later(Arc::clone(store), left));
     }
     Ok(found)
 }
 
 /// Goes on until each is recorded: neither a full disk nor a read that fails is final. A store that
 /// failed in writing has ended the engine itself.
-async fn recover_later(store: Arc<Store>, mut left: VecDeque<ActionId>, restored: bool) {
+async fn recover_later(store: Arc<Store>, mut left: VecDeque<ActionId>) {
     while let Some(id) = left.pop_front() {
         if store.stop.may_begin().is_err() {
             return;
         }
-        let Err(error) = mark_unknown(&store, id, restored).await else {
+        let Err(error) = mark_unknown(&store, id, false).await else {
             continue;
         };
         left.push_back(id);

@@ -8,7 +8,7 @@ use holdpoint_engine::action::{
 };
 use holdpoint_engine::approval::{Requirement, Tally, Vote, tally};
 use holdpoint_engine::canon::Digest;
-use holdpoint_engine::limits::HEARTBEAT_EVERY_MS_MIN;
+use holdpoint_engine::limits::{HEARTBEAT_EVERY_MS_MIN, LEASE_MS_MAX, LEASE_TOTAL_MS_MAX};
 use holdpoint_engine::time::{Elapsed, Timestamp};
 use serde_json::json;
 
@@ -116,6 +116,26 @@ fn i29_a_lease_that_was_lost_in_a_copy_counts_no_more_although_it_has_not_run_ou
     };
     assert_eq!(case.kinds(report), Ok(vec!["action.late_answer"]));
     assert!(!Case::executing().action.is_leased());
+}
+
+#[test]
+fn i29_a_worker_may_hold_a_lease_for_longer_than_the_copy_knows() {
+    let case = Case::pulled(SafetyClass::WriteOnceCheckable).then(claim("ana", at(1)));
+    let (terms, attempt) = (&case.action.proposal.terms, &case.action.attempts[0]);
+    let longest = attempt.started_at.plus_ms(LEASE_TOTAL_MS_MAX);
+    let lease = attempt.lease.as_ref().expect("a lease");
+    for (moment, held_until) in [
+        (at(2), at(2).plus_ms(LEASE_MS_MAX)),
+        (Timestamp(longest.0 - 1), longest),
+        (lease.until, lease.until.plus_ms(LEASE_MS_MAX)),
+        (longest.plus_ms(5), longest),
+    ] {
+        let quiet = held_until
+            .plus_ms(terms.request_lifetime_ms)
+            .plus_ms(terms.settle_ms);
+        let lost = case.clone().then(Command::LoseAttempt { at: moment });
+        assert_eq!(quiet_at(&lost), quiet, "restored at {moment:?}");
+    }
 }
 
 #[test]

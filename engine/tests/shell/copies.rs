@@ -6,8 +6,10 @@ use std::sync::Arc;
 use holdpoint_engine::action::{AttemptResult, Status};
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::engine::{Engine, OpenError, Options, RequestKey, Submission, Submitted};
+use holdpoint_engine::full::is_full;
 use holdpoint_engine::incarnation::{self, Underway};
 use holdpoint_engine::tool::{Format, Registry, ToolsFile};
+use holdpoint_storage::faulty::{Fault, FaultyLog};
 use holdpoint_storage::transfer::{LogFile, export, import};
 use holdpoint_storage::{
     Batch, Direction, EventLog, MemoryLog, NewRecord, Origin, ScanRange, SledLog, SledOptions,
@@ -129,6 +131,40 @@ async fn i29_a_copy_sends_nothing_before_it_was_confirmed() {
     drop(engine);
     let_go(log).await;
     drop(open(open_log(&copied), &tools, None).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i29_a_copy_is_started_only_once_all_that_was_on_its_way_is_unknown() {
+    let scene = Scene::open().await;
+    scene.shop.feels(Mood::DoneThenSilent);
+    let view = scene.submit("write_once", refund_of(100, "r1")).await;
+    let id = view.action.id;
+    scene.until(id, Status::Executing).await;
+    scene.shop.was_asked().await;
+    let mut refused = 0;
+    for number in 0..4 {
+        let full = Arc::new(FaultyLog::new(Arc::new(scene.log.copy())));
+        full.fail_for(number, 1, Fault::Full);
+        let options = Options {
+            confirm_restore: true,
+            ..Options::default()
+        };
+        let registry = registry(&scene.shop.tools());
+        match Engine::open(full, registry, options).await {
+            Ok(engine) => {
+                let view = engine.get(&auditor(), id).expect("visible");
+                assert_ne!(view.action.status(), Status::Executing, "{number}");
+            }
+            Err(error) => {
+                assert!(is_full(&error), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(
+        refused, 2,
+        "the confirmation needs room, and what follows it"
+    );
 }
 
 /// Everything in the indexes of actions.

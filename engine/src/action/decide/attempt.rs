@@ -7,7 +7,8 @@ use crate::action::{
 };
 use crate::canon::CanonicalJson;
 use crate::limits::{
-    CHECK_WAIT_MS_MAX, CHECK_WAIT_MS_MIN, INCONCLUSIVE_CHECKS_MAX, TAKEN_BACK_MAX,
+    CHECK_WAIT_MS_MAX, CHECK_WAIT_MS_MIN, INCONCLUSIVE_CHECKS_MAX, LEASE_MS_MAX,
+    LEASE_TOTAL_MS_MAX, TAKEN_BACK_MAX,
 };
 use crate::seeded::Bug;
 use crate::time::Timestamp;
@@ -64,7 +65,8 @@ pub(super) fn and_plan(action: &Action, event: Event, at: Timestamp) -> Vec<Even
     std::iter::once(event).chain(planned).collect()
 }
 
-/// The attempt that was on its way when a copy of the log was made; nobody will report on it here.
+/// The attempt that was on its way when a copy of the log was made; nobody will report on it here. A worker
+/// may hold a lease of it that the other log has made longer: as long as a heartbeat of this moment could.
 pub(super) fn lost_in_copy(action: &Action, at: Timestamp) -> Option<Event> {
     let last = action.attempts.last()?;
     if action.phase != Phase::Executing {
@@ -75,7 +77,16 @@ pub(super) fn lost_in_copy(action: &Action, at: Timestamp) -> Option<Event> {
         message: "the log was restored from a copy that was made before the result was recorded"
             .to_owned(),
     };
-    Some(ended(action, last, outcome, at))
+    let longest = last.started_at.plus_ms(LEASE_TOTAL_MS_MAX);
+    let held_until = match last.lease {
+        Some(_) => at.plus_ms(LEASE_MS_MAX).min(longest),
+        None => last.send_deadline,
+    };
+    let held = Attempt {
+        send_deadline: last.send_deadline.max(held_until),
+        ..last.clone()
+    };
+    Some(ended(action, &held, outcome, at))
 }
 
 /// What the end of the attempt on its way means for the action.
