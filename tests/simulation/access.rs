@@ -21,7 +21,7 @@ struct Access {
 }
 
 /// One person, from the first word about them to the last, each with the true time of it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Known(Vec<(u64, Access)>);
 
 impl Known {
@@ -39,7 +39,7 @@ impl Known {
 }
 
 /// Everybody.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct People {
     all: BTreeMap<String, Known>,
     /// Who clicked on what in this process: the oldest word that may hold for it.
@@ -98,6 +98,12 @@ impl People {
         let key = (person.to_owned(), action.to_owned());
         let least = self.clicks.entry(key).or_insert(settled);
         *least = settled.min(*least);
+    }
+
+    /// Whether the account is disabled.
+    pub(crate) fn is_gone(&self, person: &str) -> bool {
+        let known = self.all.get(person).and_then(|known| known.0.last());
+        known.is_some_and(|(_, access)| access.is_disabled)
     }
 
     /// The process is gone, and every click with it.

@@ -15,13 +15,15 @@ use serde_json::{Value, json};
 use crate::books::{Books, Letter};
 use crate::clock::SimClock;
 use crate::dice::Dice;
+use crate::hands::Hand;
 use crate::safe::Safe;
 use crate::tools::{LIFETIME_MS, SETTLE_MS, kept_ms};
 use crate::weather::{Fault, Weather};
 use crate::world::Broken;
 
-/// Told of each request, and of its key, before any byte of it counts as sent.
-pub(crate) type OnSend = Box<dyn Fn(&Books, &Outgoing, &str) + Send + Sync>;
+/// Told of each request, and of its key, before any byte of it counts as sent. Answers with the number of
+/// the attempt.
+pub(crate) type OnSend = Box<dyn Fn(&Books, &Outgoing, &str) -> usize + Send + Sync>;
 
 /// The bank. See the [module](self).
 pub(crate) struct Bank {
@@ -31,6 +33,8 @@ pub(crate) struct Bank {
     clock: Arc<SimClock>,
     on_send: OnSend,
     safe: Arc<Safe>,
+    /// How often it was called, whatever for.
+    pub(crate) calls: AtomicU64,
     /// Until then the source of truth answers nobody, in true time.
     out_until: AtomicU64,
     /// What of it is broken on purpose: what the checks must find.
@@ -60,6 +64,7 @@ impl Bank {
             clock,
             on_send,
             safe,
+            calls: AtomicU64::new(0),
             out_until: AtomicU64::new(0),
             broken,
         }
@@ -98,10 +103,7 @@ impl Bank {
             found.map(|(_, value)| value.clone())
         };
         let key = header("idempotency-key").unwrap_or_default();
-        {
-            let books = self.books();
-            (self.on_send)(&books, &outgoing, &key);
-        }
+        let attempt = (self.on_send)(&self.books(), &outgoing, &key);
         if self.strikes(Fault::ConnectRefused) {
             self.wait(0, 50).await;
             return Err(CallError::NotDelivered("connection refused".to_owned()));
@@ -124,6 +126,8 @@ impl Bank {
             number: 0,
             due: 0,
             key,
+            attempt,
+            is_lost: false,
             order: order.to_owned(),
             amount: body["amount"].as_i64().unwrap_or(0),
             if_match: header("if-match"),
@@ -154,13 +158,15 @@ impl Bank {
     }
 
     /// A worker does what it was given, or at least begins it.
-    pub(crate) fn carry_out(&self, key: &str, order: &str, amount: i64) {
+    pub(crate) fn carry_out(&self, hand: &Hand) {
         self.post(&Letter {
             number: 0,
             due: 0,
-            key: key.to_owned(),
-            order: order.to_owned(),
-            amount,
+            key: hand.key.clone(),
+            attempt: hand.number,
+            is_lost: hand.is_lost,
+            order: hand.order.clone(),
+            amount: hand.amount,
             if_match: None,
             kept_ms: None,
         });
@@ -212,6 +218,8 @@ impl Bank {
                 number,
                 due,
                 key: letter.key.clone(),
+                attempt: letter.attempt,
+                is_lost: letter.is_lost,
                 order: letter.order.clone(),
                 if_match: letter.if_match.clone(),
                 amount: letter.amount,
@@ -253,8 +261,8 @@ impl Bank {
         let effects = books.effects.get(key).map_or(&[][..], Vec::as_slice);
         let shown = effects
             .iter()
-            .filter(|at| **at + lag <= now && self.broken != Broken::Source);
-        let found: Vec<_> = shown.map(|at| json!({ "at": at })).collect();
+            .filter(|effect| effect.at + lag <= now && self.broken != Broken::Source);
+        let found: Vec<_> = shown.map(|effect| json!({ "at": effect.at })).collect();
         // As many do, it also shows what others paid lately.
         let recent = books.recent.iter();
         let recent: Vec<_> = recent.map(|amount| json!({ "amount": amount })).collect();
@@ -331,6 +339,7 @@ pub(crate) struct Line(pub(crate) Arc<Bank>);
 impl Target for Line {
     async fn call(&self, outgoing: Outgoing) -> Result<Answer, CallError> {
         let bank = &self.0;
+        bank.calls.fetch_add(1, Ordering::Relaxed);
         let secret = secret_of(&outgoing).map(str::to_owned);
         let seen = bank.take(outgoing).await;
         match secret {

@@ -196,6 +196,18 @@ fn i10_a_source_of_truth_that_lies_is_found() {
 }
 
 #[test]
+fn i29_a_copy_that_is_started_without_a_confirmation_is_found() {
+    must_find("restore_without_incarnation", &["I29"]);
+}
+
+#[test]
+fn i29_what_was_on_its_way_in_a_copy_and_is_not_unknown_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::ForgetsCopies);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.starts_with("I29"), "{what}");
+}
+
+#[test]
 fn i16_a_secret_that_is_kept_from_an_answer_is_found() {
     must_find("secret_in_error", &["I16"]);
 }

@@ -26,7 +26,7 @@ pub(crate) struct Asked {
 }
 
 /// The keys of claims that were answered, by what the log makes of them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Claims(BTreeMap<Digest, String>);
 
 impl World {

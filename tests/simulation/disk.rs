@@ -57,6 +57,8 @@ struct State {
     failure: Option<Failure>,
     /// Until this true time there is no room, in milliseconds.
     full_until: u64,
+    /// Something was refused for want of room.
+    was_full: bool,
     /// Who follows the log, each by a channel of its own: of several that wait on one, the runtime
     /// draws which is woken first, and not from the seed.
     tails: Vec<watch::Sender<Position>>,
@@ -99,6 +101,11 @@ impl SimDisk {
     /// Whether it has stopped for good, so that the process must be started again.
     pub(crate) fn has_stopped(&self) -> bool {
         self.shared.state().stopped.is_some()
+    }
+
+    /// Whether it has refused anything for want of room.
+    pub(crate) fn was_full(&self) -> bool {
+        self.shared.state().was_full
     }
 
     /// The write that failed, if one did.
@@ -188,6 +195,7 @@ impl Shared {
             };
             let (takes, outcome) = self.next_sync();
             if let Sync::Full = outcome {
+                self.state().was_full = true;
                 for (_, answer) in group {
                     let reason = "the simulated disk is full".to_owned();
                     drop(answer.send(Err(AppendError::Full { reason })));

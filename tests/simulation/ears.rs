@@ -19,6 +19,7 @@ const NEVER_TOLD: [&str; 4] = [
 ];
 
 /// An endpoint, as those know it who asked for it.
+#[derive(Clone)]
 pub(crate) struct Wish {
     /// The hexadecimal part of its id.
     pub(crate) id: String,
@@ -34,6 +35,7 @@ pub(crate) struct Wish {
 }
 
 /// One message that an endpoint is to get.
+#[derive(Clone)]
 struct Wanted {
     position: Position,
     /// The action, its version and its status then; none for what is about no action.
@@ -59,6 +61,7 @@ pub(crate) struct Heard {
 }
 
 /// One endpoint.
+#[derive(Clone)]
 struct Ear {
     wish: Wish,
     wanted: Vec<Wanted>,
@@ -109,11 +112,14 @@ impl Ear {
 }
 
 /// All endpoints.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ears {
     all: BTreeMap<String, Ear>,
     /// How many messages came.
     pub(crate) messages: u64,
+    /// What each message said, by its `webhook-id`, and the other way round: endpoints forget nothing.
+    told: BTreeMap<String, String>,
+    ids: BTreeMap<(String, String), String>,
 }
 
 impl Ears {
@@ -230,6 +236,27 @@ impl Ears {
         ear.heard = place + 1;
         let id = id.to_owned();
         Ok(Some(Heard { id, place, start }))
+    }
+
+    /// A message came to an endpoint under this id: nothing else is ever told under it, and the same under
+    /// no other one, even where an older copy has taken the place of the log.
+    pub(crate) fn tell(&mut self, endpoint: &str, id: &str, body: &str) -> Result<(), String> {
+        let before = self.told.entry(id.to_owned());
+        let before = before.or_insert_with(|| body.to_owned());
+        if before != body {
+            return Err(format!("I15: {id} says {body}, and said {before}"));
+        }
+        let own = self.ids.entry((endpoint.to_owned(), body.to_owned()));
+        let own = own.or_insert_with(|| id.to_owned());
+        if own != id {
+            return Err(format!("I15: {body} comes as {id}, and came as {own}"));
+        }
+        Ok(())
+    }
+
+    /// An older copy has taken the place of the log; what endpoints have heard they know.
+    pub(crate) fn remember(&mut self, now: Self) {
+        (self.messages, self.told, self.ids) = (now.messages, now.told, now.ids);
     }
 
     /// The endpoint takes what it heard: its answer is on the way.

@@ -1,5 +1,6 @@
 //! The log as the engine reads it: what the disk holds, unless a read fails (D2).
 
+use std::io;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,11 +9,14 @@ use holdpoint_storage::{
     Record, ScanRange, Stats, StreamId, Subscription, Version,
 };
 
+use crate::copies::Copies;
 use crate::disk::{Parts, SimDisk};
 use crate::weather::Fault;
+use crate::world::Broken;
 
 /// The engine's index of what is open, and what its keys begin with for what is unknown.
 const OPEN: u8 = 2;
+const EXECUTING: u8 = 4;
 const UNKNOWN: u8 = 5;
 
 /// Where in its keys the time stands at which the engine must look, and what stands there for never.
@@ -23,19 +27,33 @@ const NEVER: [u8; 8] = i64::MAX.to_be_bytes();
 pub(crate) struct Eyes {
     pub(crate) disk: Arc<SimDisk>,
     pub(crate) parts: Parts,
-    /// Overlooks half of what the source of truth is to be asked about: what the checks must find.
-    pub(crate) overlook: bool,
-    /// Tells of a failed write that it succeeded: what the checks must find, too.
-    pub(crate) deaf: bool,
-}
-
-fn is_overlooked(key: &[u8]) -> bool {
-    key.first() == Some(&UNKNOWN)
-        && key.get(DUE).is_some_and(|due| *due != NEVER)
-        && key.last().is_some_and(|byte| byte % 2 == 0)
+    pub(crate) copies: Arc<Copies>,
+    /// What of it is broken on purpose: what the checks must find.
+    pub(crate) broken: Broken,
 }
 
 impl Eyes {
+    fn overlooks(&self, key: &[u8]) -> bool {
+        let lane = key.first();
+        match self.broken {
+            Broken::Forgets => {
+                lane == Some(&UNKNOWN)
+                    && key.get(DUE).is_some_and(|due| *due != NEVER)
+                    && key.last().is_some_and(|byte| byte % 2 == 0)
+            }
+            Broken::ForgetsCopies => lane == Some(&EXECUTING) && self.copies.is_unconfirmed(),
+            Broken::Nothing
+            | Broken::Disk
+            | Broken::Source
+            | Broken::Switch
+            | Broken::Post
+            | Broken::PostTwice
+            | Broken::Twice
+            | Broken::Forged
+            | Broken::Deaf => false,
+        }
+    }
+
     fn look(&self) -> Result<&SimDisk, ReadError> {
         let Parts { dice, weather, .. } = &self.parts;
         if weather.strikes(Fault::ReadFails, dice) {
@@ -50,8 +68,8 @@ impl Eyes {
 impl EventLog for Eyes {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
         let appended = self.disk.append(batch).await;
-        if let (true, Err(AppendError::Io(_) | AppendError::Stopped { .. })) =
-            (self.deaf, &appended)
+        if let (Broken::Deaf, Err(AppendError::Io(_) | AppendError::Stopped { .. })) =
+            (self.broken, &appended)
         {
             let last = self.disk.stats().map_or(0, |stats| stats.last_position);
             return Ok(Appended {
@@ -92,8 +110,8 @@ impl EventLog for Eyes {
         direction: Direction,
     ) -> Result<Entries, ReadError> {
         let mut found = self.look()?.scan(index, range, limit, direction)?;
-        if self.overlook && index == OPEN {
-            found.retain(|(key, _)| !is_overlooked(key));
+        if index == OPEN {
+            found.retain(|(key, _)| !self.overlooks(key));
         }
         Ok(found)
     }
@@ -111,7 +129,16 @@ impl EventLog for Eyes {
     }
 
     fn origin(&self) -> Origin {
-        self.disk.origin()
+        if self.copies.is_unconfirmed() {
+            Origin::Copied
+        } else {
+            Origin::Own
+        }
+    }
+
+    fn confirm_origin(&self) -> io::Result<()> {
+        self.copies.confirm();
+        Ok(())
     }
 
     fn stats(&self) -> Result<Stats, ReadError> {

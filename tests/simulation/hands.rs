@@ -13,13 +13,19 @@ use crate::world::World;
 #[derive(Clone)]
 pub(crate) struct Hand {
     attempt: String,
+    /// Which attempt of the action.
+    pub(crate) number: usize,
     pub(crate) epoch: u64,
-    key: String,
-    order: String,
-    amount: i64,
+    pub(crate) key: String,
+    pub(crate) order: String,
+    pub(crate) amount: i64,
     /// The lease is over then at the earliest, by true time: the worker counts from its request.
     until: u64,
+    /// Until when it is told to have it.
+    told: String,
     acted: bool,
+    /// An older copy has taken the place of the log that gave it.
+    pub(crate) is_lost: bool,
 }
 
 impl Hand {
@@ -28,12 +34,15 @@ impl Hand {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Some(Self {
             attempt: work["attempt"].as_str()?.to_owned(),
+            number: work["number"].as_u64()?.try_into().ok()?,
             epoch: work["epoch"].as_u64()?,
             key: text(&work["idempotency_key"]),
             order: text(&work["args"]["order"]),
             amount: work["args"]["amount"].as_i64().unwrap_or(0),
             until,
+            told: text(&work["lease_until"]),
             acted: false,
+            is_lost: false,
         })
     }
 
@@ -78,13 +87,12 @@ impl World {
         }
         match (hand.acted, self.dice.below(10)) {
             (_, 0..2) => {
-                self.say(&hand, "heartbeat", &json!({ "epoch": hand.epoch }))
-                    .await;
+                self.beat(&mut hand).await;
                 self.people().hands.push(hand);
             }
             (false, 2..8) if self.clock.true_ms() < hand.until => {
                 self.note(format!("{} is carried out", hand.attempt));
-                self.bank.carry_out(&hand.key, &hand.order, hand.amount);
+                self.bank.carry_out(&hand);
                 hand.acted = true;
                 self.people().hands.push(hand);
             }
@@ -103,6 +111,21 @@ impl World {
         }
     }
 
+    /// Says that it is still at it, and may be for longer if it is told so.
+    async fn beat(&self, hand: &mut Hand) {
+        let lease = *self.dice.pick(&[5_u64, 20, 60]).unwrap_or(&20);
+        let until = self.clock.true_ms() + lease * 1000;
+        let body = json!({ "epoch": hand.epoch, "lease_seconds": lease });
+        let answer = self.say(hand, "heartbeat", &body).await;
+        let told = answer.unwrap_or_default();
+        if let Some(told) = told["lease_until"].as_str()
+            && *hand.told < *told
+        {
+            told.clone_into(&mut hand.told);
+            hand.until = until.max(hand.until);
+        }
+    }
+
     /// Says how it ended, sometimes twice.
     async fn report(&self, hand: &Hand, outcome: &str, name: &str, value: &Value) {
         let body = json!({ "epoch": hand.epoch, "outcome": outcome, name: value });
@@ -112,11 +135,16 @@ impl World {
         }
     }
 
-    async fn say(&self, hand: &Hand, what: &str, body: &Value) {
+    /// Answers with what it is told, if it is told anything.
+    async fn say(&self, hand: &Hand, what: &str, body: &Value) -> Option<Value> {
         let path = format!("/v1/work/{}/{what}", hand.attempt);
-        let Some(answer) = self.worker(&path, body).await else {
-            return;
-        };
+        let answer = self.worker(&path, body).await?;
+        if hand.is_lost && answer.status.is_success() {
+            let attempt = &hand.attempt;
+            self.fail(format!(
+                "I29: {what} of a lease of {attempt} that this log never gave"
+            ));
+        }
         let done = answer.json();
         if let (Some(action), Some(status), true) = (
             done["action"].as_str(),
@@ -126,6 +154,7 @@ impl World {
             self.pull();
             self.watch().told_once(action, status);
         }
+        Some(done)
     }
 
     async fn worker(&self, path: &str, body: &Value) -> Option<crate::client::Answer> {

@@ -76,7 +76,9 @@ fn header<'a>(notice: &'a Notice, name: &str) -> &'a str {
 /// What a message says: the endpoint, the position, and what it tells of it.
 fn read(notice: &Notice) -> Option<(String, u64, Value)> {
     let id = header(notice, "webhook-id").strip_prefix("msg_")?;
-    let (endpoint, position) = id.split_once('_')?;
+    let (endpoint, place) = id.split_once('_')?;
+    // What was written after a restore says so.
+    let (position, _) = place.split_once('_').unwrap_or((place, ""));
     let body: Value = serde_json::from_str(&notice.body).ok()?;
     Some((endpoint.to_owned(), position.parse().ok()?, body))
 }
@@ -205,6 +207,10 @@ impl World {
             data["status"].as_str().unwrap_or_default(),
         );
         let start = watch.start;
+        let id = header(notice, "webhook-id");
+        if let Err(what) = watch.ears.tell(&endpoint, id, &notice.body) {
+            watch.fail(what);
+        }
         let heard = watch.ears.hear(&endpoint, position, told, start);
         heard.unwrap_or_else(|what| {
             watch.fail(what);

@@ -62,6 +62,8 @@ impl Lived {
 /// Why a process ended.
 enum End {
     Crash,
+    /// Somebody puts an older copy in the place of the log.
+    Restore,
     Restart,
     Done,
 }
@@ -126,9 +128,12 @@ impl Life {
         world.forget_process();
         drop(runtime);
         world.bury();
+        if let End::Restore = end {
+            world.restore();
+        }
         let is_wrong = world.watch().wrong.is_some();
         match end {
-            End::Crash | End::Restart => !is_wrong,
+            End::Crash | End::Restore | End::Restart => !is_wrong,
             End::Done => false,
         }
     }
@@ -140,9 +145,14 @@ impl Life {
         if world.strikes(Fault::ToolsChange) {
             self.tools = world.dice.place(VERSIONS);
         }
-        let now = world.clock.now().0;
+        let (now, is_copy) = (world.clock.now().0, world.copies.is_unconfirmed());
         world.watch().begin(self.starts, now, self.tools);
+        world.watch().restored.begin(is_copy);
         world.note(format!("start {}", self.starts));
+        world.must_not_start(self.tools).await;
+        if world.watch().wrong.is_some() {
+            return End::Done;
+        }
         if 1 < self.starts && world.strikes(Fault::FullAtStart) {
             world.disk().fill(world.dice.between(1, 60_000));
         }
@@ -153,14 +163,16 @@ impl Life {
                 return End::Crash;
             }
             Some(Err(why)) => {
-                // A disk that fails stops the start; the next one tries again.
+                // A disk that fails stops the start, and a confirmation needs room; the next one tries again.
                 world.note(format!("could not start: {why}"));
                 let could_read = world.weather.struck(Fault::ReadFails) == unread;
-                if !world.disk().has_stopped() && could_read {
+                let had_room = !is_copy || !world.disk().was_full();
+                if !world.disk().has_stopped() && could_read && had_room {
                     world.fail(format!("I23: a start is refused: {why}"));
                 }
                 return End::Restart;
             }
+            Some(Ok(())) if is_copy => world.must_be_confirmed(),
             Some(Ok(())) => {}
         }
         if self.starts == 1 {
@@ -189,7 +201,8 @@ impl Life {
     /// Starts; none where the process dies in the middle of it.
     async fn start(&mut self) -> Option<Result<(), String>> {
         let world = Arc::clone(&self.world);
-        let mut starting = pin!(world.start(self.tools));
+        let confirms = world.copies.is_unconfirmed();
+        let mut starting = pin!(world.start(self.tools, confirms));
         let dies = self.starts > 1
             && !self.starts.is_multiple_of(STARTS_MAX + 1)
             && world.strikes(Fault::CrashInRecovery);
@@ -240,6 +253,10 @@ impl Life {
             world.safe.rotate();
         }
         self.set_clock();
+        world.back_up().await;
+        if world.is_put_back() {
+            return Some(End::Restore);
+        }
         if world.strikes(Fault::Crash) {
             // Mostly while something is being written or sent, sometimes later.
             if dice.in_thousand(250) {

@@ -11,7 +11,7 @@
 //! Read [`life`] first: one seed. [`world`] is what it lives in: [`clock`], [`disk`], [`bank`] (the
 //! target) and the [`safe`] with the credential for it, the people of [`people`] and what they do in [`actors`] and, where they are workers,
 //! [`hands`], who ask by [`claims`]; [`staff`] are operators, who also use the pause [`switch`], and [`hooks`] are the
-//! endpoints of webhooks. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
+//! endpoints of webhooks; [`copies`] puts an older copy in the place of the log. [`weather`] says which faults a seed has; [`quiet`] is what comes when they
 //! end. What the engine reads of the disk it reads through [`eyes`]. After every step [`watch`] reads
 //! what has become durable and holds it against [`model`], an oracle written from the design ([`known`]
 //! is what it knows of each tool, [`access`] of people, [`ears`] its part about webhooks), and against the books of the bank,
@@ -28,6 +28,7 @@ mod broken;
 mod claims;
 mod client;
 mod clock;
+mod copies;
 mod dice;
 mod disk;
 mod ears;

@@ -12,7 +12,7 @@ use holdpoint_storage::{Batch, EventLog as _, NewRecord, StreamAppend, StreamId}
 use crate::world::World;
 
 /// The switch, as the log and those who use it know it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Switch {
     /// What the last durable record of it says.
     pub(crate) is_paused: bool,

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::access::People;
 use crate::books::Books;
 use crate::claims::Claims;
+use crate::copies::Restored;
 use crate::disk::Failure;
 use crate::ears::Ears;
 use crate::model::{End, Model};
@@ -20,7 +21,7 @@ use crate::switch::Switch;
 const LATE_MS: i64 = 600_000;
 
 /// Everything that is known from outside.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Watch {
     /// By the hexadecimal part of the id.
     pub(crate) models: BTreeMap<String, Model>,
@@ -44,8 +45,10 @@ pub(crate) struct Watch {
     pub(crate) claims: Claims,
     pub(crate) ears: Ears,
     pub(crate) people: People,
+    /// Where the log was a copy when this process began.
+    pub(crate) restored: Restored,
     /// What programs asked for, by the reference that each of them chose.
-    asked: BTreeMap<String, Vec<Value>>,
+    pub(crate) asked: BTreeMap<String, Vec<Value>>,
 }
 
 impl Watch {
@@ -86,6 +89,7 @@ impl Watch {
     }
 
     fn record(&mut self, record: &Record, books: &Books) -> Result<(), String> {
+        self.restored.record(record)?;
         if record.time_ms < self.time_ms {
             return Err("I9: the time of the log goes back".to_owned());
         }
@@ -109,6 +113,7 @@ impl Watch {
             return Err(format!("I9: {} of a time that is long over", event.kind()));
         }
         self.switch.allows(&event)?;
+        self.restored.allows(id, &event)?;
         let (before, model) = if record.version == 1 {
             let model = Model::begin(&event, id, &self.asked, self.tools)?;
             if model.status != "refused"
@@ -163,15 +168,19 @@ impl Watch {
         }
     }
 
-    /// A request is about to leave. Everything durable is known, and which write failed.
+    /// A request is about to leave. Everything durable is known, and which write failed. Answers with the
+    /// number of the attempt.
     pub(crate) fn sends(
         &mut self,
         books: &Books,
         outgoing: &Outgoing,
         key: &str,
         failure: Option<Failure>,
-    ) {
+    ) -> usize {
         self.note(format!("sent {key}"));
+        if !self.restored.is_over() {
+            self.fail(format!("I29: {key} is sent before the copy is confirmed"));
+        }
         let id = self.by_key.get(key).cloned().unwrap_or_default();
         let committed = self.commits.get(&id).copied().unwrap_or_default();
         // Whoever waits for that write hears of it within the moment.
@@ -186,6 +195,8 @@ impl Watch {
         if let Err(what) = sent {
             self.fail(format!("{what} (key {key})"));
         }
+        let model = self.models.get(&id);
+        model.map_or(0, |model| model.attempts.len())
     }
 
     /// Somebody was told that the action has this status at this version.
@@ -225,26 +236,30 @@ impl Watch {
         }
     }
 
-    /// What must hold when everything is quiet.
-    pub(crate) fn conserve(&mut self, books: &Books) {
-        let mut wrong = Vec::new();
+    /// What must hold when everything is quiet. Answers whether anything was done twice, as it may be where
+    /// the log was restored.
+    pub(crate) fn conserve(&mut self, books: &Books) -> bool {
+        let (mut wrong, mut is_doubled) = (Vec::new(), false);
         for (id, model) in &self.models {
             let done = model
                 .attempts
                 .iter()
                 .filter(|attempt| attempt.end == Some(End::Done))
                 .count();
-            let effects = if model.status == "refused" {
-                0
+            let (known, all) = if model.status == "refused" {
+                (0, 0)
             } else {
-                books.effects(&model.key)
+                (books.known(&model.key), books.effects(&model.key))
             };
-            if done != effects {
+            // What the log no longer knows of may be found, or done again.
+            if !(known..=all).contains(&done) {
                 wrong.push(format!(
-                    "I25: {id} ({}) is {} with {done} done, the bank has {effects} of {}",
+                    "I25: {id} ({}) is {} with {done} done, the bank has {known} of {}, and {all} with what \
+                     was lost",
                     model.tool, model.status, model.key
                 ));
             }
+            is_doubled |= 0 < known && known < all;
             if !model.is_final() {
                 wrong.push(format!(
                     "I27: {id} ({}) is still {}",
@@ -252,22 +267,28 @@ impl Watch {
                 ));
             }
         }
-        let unknown = books.all().find(|(key, _)| !self.by_key.contains_key(*key));
-        wrong.extend(unknown.map(|(key, _)| format!("I25: nobody knows of the effect of {key}")));
+        let is_unknown = |key: &&str| 0 < books.known(key) && !self.by_key.contains_key(*key);
+        let unknown = books.keys().find(is_unknown);
+        wrong.extend(unknown.map(|key| format!("I25: nobody knows of the effect of {key}")));
         wrong.extend(self.ears.missing());
         for what in wrong {
             self.fail(what);
         }
+        is_doubled
     }
 }
 
 /// What an event claims, against what is true.
 fn compare(model: &Model, event: &Event, books: &Books) -> Result<(), String> {
-    let (effects, coming) = (books.effects(&model.key), books.is_on_its_way(&model.key));
+    let key = &model.key;
+    let (effects, coming) = (books.known(key), books.is_known_to_come(key));
     let last = model.attempts.last().and_then(|attempt| attempt.end);
     match event {
-        Event::AttemptSucceeded { .. } | Event::FoundDone { .. } if effects == 0 => {
+        Event::AttemptSucceeded { .. } | Event::FoundDone { .. } if books.effects(key) == 0 => {
             Err(format!("I10: {} of what did not happen", event.kind()))
+        }
+        Event::FoundNotDone { .. } if books.is_plain(key) => {
+            Err(format!("I10: {} of what anybody can find", event.kind()))
         }
         Event::AttemptRefused { .. }
         | Event::AttemptNotDelivered { .. }

@@ -87,6 +87,10 @@ faults! {
     PersonLeaves, "K1 an approver leaves, or comes back", 30;
     KeyRevoked, "W3 a key is revoked", 20;
     StateMoves, "K3 the state moves behind our back", 80;
+    Copied, "K4 the log is copied", 60;
+    Restored, "K4 the copy takes the place of the log", 80;
+    Unconfirmed, "K4 a copy is started before it is confirmed", 0;
+    Doubled, "K4 what was sent after the copy was made is sent again", 0;
 }
 
 /// The weather of one seed.

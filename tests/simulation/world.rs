@@ -11,6 +11,7 @@ use holdpoint_web::{AppState, WebConfig, router};
 
 use crate::bank::{Bank, Line, secret_of};
 use crate::clock::SimClock;
+use crate::copies::Copies;
 use crate::dice::Dice;
 use crate::disk::{Parts, SimDisk};
 use crate::eyes::Eyes;
@@ -48,6 +49,8 @@ pub(crate) enum Broken {
     Forged,
     /// The engine is told that a write succeeded that failed.
     Deaf,
+    /// The engine overlooks what was on its way in a copy of the log.
+    ForgetsCopies,
 }
 
 /// The process under test.
@@ -73,6 +76,7 @@ pub(crate) struct World {
     parts: Parts,
     watch: Mutex<Watch>,
     people: Mutex<People>,
+    pub(crate) copies: Arc<Copies>,
     disk: Mutex<Arc<SimDisk>>,
     process: Mutex<Option<Process>>,
 }
@@ -102,15 +106,16 @@ impl World {
             Arc::clone(&safe),
             broken,
             Box::new(move |books, outgoing, key| {
-                if let Some(world) = told.get().and_then(Weak::upgrade) {
-                    let disk = world.disk();
-                    let mut watch = held(&world.watch);
-                    watch.pull(disk.durable(), books);
-                    let secret = secret_of(outgoing);
-                    let version = secret.map(|secret| world.safe.version_of(secret));
-                    watch.must_be_named(key, version.as_deref());
-                    watch.sends(books, outgoing, key, disk.failure());
-                }
+                let Some(world) = told.get().and_then(Weak::upgrade) else {
+                    return 0;
+                };
+                let disk = world.disk();
+                let mut watch = held(&world.watch);
+                watch.pull(disk.durable(), books);
+                let secret = secret_of(outgoing);
+                let version = secret.map(|secret| world.safe.version_of(secret));
+                watch.must_be_named(key, version.as_deref());
+                watch.sends(books, outgoing, key, disk.failure())
             }),
         ));
         let disk = SimDisk::over(MemoryLog::new(), parts.clone());
@@ -132,6 +137,7 @@ impl World {
             parts,
             watch: Mutex::default(),
             people: Mutex::default(),
+            copies: Arc::default(),
             disk: Mutex::new(Arc::new(disk)),
             process: Mutex::default(),
         });
@@ -170,7 +176,10 @@ impl World {
     /// What must hold when everything is quiet.
     pub(crate) fn conserve(&self) {
         let books = self.bank.books();
-        self.watch().conserve(&books);
+        if self.watch().conserve(&books) {
+            self.weather.count(Fault::Doubled);
+        }
+        drop(books);
         self.must_not_keep();
     }
 
@@ -202,9 +211,14 @@ impl World {
         self.watch().pull(disk.durable(), &books);
     }
 
-    /// Starts the process over what the disk holds.
-    pub(crate) async fn start(self: &Arc<Self>, tools: usize) -> Result<(), String> {
+    /// Starts the process over what the disk holds; somebody confirms that it is the log, or does not.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        tools: usize,
+        confirm_restore: bool,
+    ) -> Result<(), String> {
         let options = Options {
+            confirm_restore,
             clock: Arc::clone(&self.clock) as Arc<_>,
             entropy: Arc::clone(&self.entropy) as Arc<_>,
             target: Some(Arc::new(Line(Arc::clone(&self.bank)))),
@@ -220,8 +234,8 @@ impl World {
         let log: Arc<dyn EventLog> = Arc::new(Eyes {
             disk: self.disk(),
             parts: self.parts.clone(),
-            overlook: self.broken == Broken::Forgets,
-            deaf: self.broken == Broken::Deaf,
+            copies: Arc::clone(&self.copies),
+            broken: self.broken,
         });
         let engine = Engine::open(log, tools::registry(tools), options)
             .await
@@ -242,12 +256,17 @@ impl World {
     pub(crate) fn bury(&self) {
         *held(&self.process) = None;
         let left = self.disk().crash();
-        let disk = SimDisk::over(left, self.parts.clone());
-        *held(&self.disk) = Arc::new(disk);
+        self.put(left);
         self.watch().switch.bury();
         self.watch().ears.bury();
         self.pull();
         self.watch().people.bury();
+    }
+
+    /// The next process finds this log.
+    pub(crate) fn put(&self, log: MemoryLog) {
+        let disk = SimDisk::over(log, self.parts.clone());
+        *held(&self.disk) = Arc::new(disk);
     }
 
     /// Forgets the process, without burying it: its runtime is about to go.

@@ -22,7 +22,7 @@ pub(crate) enum End {
 }
 
 /// One attempt.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Attempt {
     pub(crate) end: Option<End>,
     /// The lease of a worker: its epoch and its end.

@@ -27,6 +27,7 @@ use crate::known::Known;
 const ASKED_MAX: u32 = 20;
 
 /// One action.
+#[derive(Clone)]
 pub(crate) struct Model {
     pub(crate) tool: String,
     known: Known,
@@ -186,7 +187,12 @@ impl Model {
             }
             (Event::AttemptNotDelivered { retry_at, .. }, "executing") => {
                 self.end(End::NotDone)?;
-                self.tried(*retry_at)?
+                let last = self.attempts.last();
+                if last.is_some_and(|last| last.epoch().is_some()) {
+                    self.taken_back(*retry_at)?
+                } else {
+                    self.tried(*retry_at)?
+                }
             }
             (
                 Event::AttemptUnknown {

@@ -15,6 +15,7 @@ use crate::tools::LIFETIME_MS;
 const RESENDS_MAX: u32 = 3;
 
 /// A target that keeps keys.
+#[derive(Clone)]
 pub(super) struct Kept {
     ms: u64,
     /// When the key was first sent.
@@ -185,6 +186,15 @@ impl Model {
             (Some(_), Some(_)) => "approved",
             (Some(_), None) => "accepted",
         }
+    }
+
+    /// A worker had gone before it could have the attempt: nothing was tried, and another one may have it.
+    pub(super) fn taken_back(&self, retry_at: Option<Timestamp>) -> Result<&'static str, String> {
+        must!(
+            retry_at.is_some(),
+            "I27: what no worker had is given to no other one"
+        );
+        Ok(self.later(retry_at))
     }
 
     /// A call that had no effect: it is tried as often as the tool says, whatever came between.
