@@ -46,6 +46,7 @@ pub(crate) async fn run(args: CheckArgs, matches: &ArgMatches, output: Output) -
     if output.json {
         output.value(&json!({
             "file": path.display().to_string(),
+            "digest": registry.digest().to_string(),
             "tools": registry.iter().map(|tool| json!({
                 "name": tool.name,
                 "safety_class": tool.class.name(),
@@ -82,6 +83,7 @@ pub(crate) async fn run(args: CheckArgs, matches: &ArgMatches, output: Output) -
             escape::text(&path.display().to_string()),
             counted(registry.len(), "tool")
         ))?;
+        output.line(&format!("digest of its tools: {}", registry.digest()))?;
         output.table(
             ["safety class", "tools", "names"],
             registry.census().into_iter().map(|(class, count)| {

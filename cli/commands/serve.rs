@@ -123,6 +123,7 @@ async fn serve(
     };
     let options = Options {
         confirm_restore,
+        record_tools: true,
         webhooks: WebhookOptions {
             key: signing_key(&settings.data.value),
             public_url: Some(url.clone()),

@@ -251,6 +251,32 @@ fn a_check_says_when_a_rule_asks_for_more_people_than_the_folder_has() {
 }
 
 #[test]
+fn the_log_says_since_when_a_server_has_which_tools() {
+    let place = Place::new();
+    place.write("holdpoint.json", BOARD);
+    place.add_person("ada@example.com", "auditor");
+    Server::start(&place, &[]).stop();
+    place.write("holdpoint.json", &BOARD.replace("\"pay\"", "\"pay_all\""));
+    let server = Server::start(&place, &[]);
+    let at = ["--server", &server.url, "--token-file", "ada"];
+    let login = ["login", "ada@example.com", "--password-file", "pw"];
+    place.run(&[&login[..], &at].concat()).ok();
+    let told = place.run(&[&["events", "tail", "--json"][..], &at].concat());
+    let told = told.ok();
+    let told: Vec<serde_json::Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .filter(|event: &serde_json::Value| event["kind"] == "engine.tools_changed")
+        .collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1]["data"]["added"][0], "pay_all");
+    assert_eq!(told[1]["data"]["removed"][0], "pay");
+    let checked = place.run(&["check"]).ok();
+    let digest = told[1]["data"]["digest"].as_str().expect("a digest");
+    assert!(checked.contains(digest), "{checked}");
+}
+
+#[test]
 fn the_log_of_a_server_says_where_each_warning_about_the_tools_file_is() {
     let place = Place::new();
     place.write("holdpoint.json", BOARD);

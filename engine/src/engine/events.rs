@@ -11,7 +11,7 @@ use crate::identity::{self, Principal};
 use crate::incarnation;
 use crate::run::{self, RunError, RunId};
 use crate::schedule;
-use crate::store::{codec, pause};
+use crate::store::{codec, pause, tools};
 use crate::time::Timestamp;
 use crate::webhook;
 
@@ -168,6 +168,7 @@ fn entry(record: Record) -> Result<HistoryEntry, ActError> {
         None => identity::describe(&record)
             .or_else(|| incarnation::describe(&record))
             .or_else(|| pause::describe(&record))
+            .or_else(|| tools::describe(&record))
             .or_else(|| webhook::describe(&record))
             .or_else(|| run::describe::describe(&record))
             .or_else(|| schedule::shell::describe(&record))

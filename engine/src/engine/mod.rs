@@ -48,7 +48,7 @@ use crate::run::heal::Helper;
 use crate::run::shell::Runs;
 use crate::schedule::shell::Schedules;
 use crate::scheduler::{Board, Dispatcher, Inbox, Work, recover};
-use crate::store::{EngineTime, GuardedLog, Stop, Store, kinds, rebuild};
+use crate::store::{CommitError, EngineTime, GuardedLog, Stop, Store, kinds, rebuild, tools};
 use crate::target::{HttpTarget, Locals, NetworkOptions, SecretFiles, SecretSource, Target, World};
 use crate::time::{Entropy, Timestamp};
 use crate::tool::Registry;
@@ -135,6 +135,7 @@ impl Engine {
             secrets,
             calls_max,
             confirm_restore,
+            record_tools,
             webhooks,
             runs,
         } = options;
@@ -158,6 +159,9 @@ impl Engine {
         store.tally.start(log.as_ref())?;
         if confirm_restore {
             incarnation::confirm(log.as_ref(), entropy.as_ref(), time.now()).await?;
+        }
+        if record_tools {
+            note_tools(log.as_ref(), &registry, time.now()).await?;
         }
         let lost = recover(&store, confirm_restore)
             .await
@@ -305,6 +309,26 @@ impl Engine {
         store.checkpoint().await;
         store.log.close().await;
     }
+}
+
+/// Records which tools there are since this start. On a full disk they are recorded by the next one.
+async fn note_tools(
+    log: &dyn EventLog,
+    registry: &Registry,
+    at: Timestamp,
+) -> Result<(), OpenError> {
+    match tools::record(log, registry, at).await {
+        Ok(true) => {
+            tracing::info!(digest = %registry.digest(), "these tools are new, and recorded")
+        }
+        Ok(false) => {}
+        Err(error @ (CommitError::Full(_) | CommitError::TooLarge(_))) => {
+            let digest = registry.digest();
+            tracing::warn!(%digest, "these tools are new, and the next start records it: {error}");
+        }
+        Err(error) => return Err(OpenError::Store(Box::new(error))),
+    }
+    Ok(())
 }
 
 /// The tools of the file, and the built-in ones where runs have them.

@@ -38,6 +38,9 @@ pub struct Options {
     /// Whether an operator has confirmed that no other copy of this log is in use. Without that a copy
     /// is not started (invariant I29); with it, attempts that were on their way are unknown.
     pub confirm_restore: bool,
+    /// Whether a start that finds other tools than the log says records what is added, changed and
+    /// removed: where the tools come from a file that people change.
+    pub record_tools: bool,
     /// How endpoints are told of events.
     pub webhooks: WebhookOptions,
     /// What runs can do.
@@ -81,6 +84,7 @@ impl Default for Options {
             secrets: None,
             calls_max: 64,
             confirm_restore: false,
+            record_tools: false,
             webhooks: WebhookOptions::default(),
             runs: RunOptions::default(),
         }

@@ -100,6 +100,20 @@ pub(crate) enum CommitError {
     Unavailable(#[source] BoxError),
 }
 
+impl From<AppendError> for CommitError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::VersionConflict { .. } => Self::Conflict,
+            AppendError::ClaimTaken { key, holder } => Self::ClaimTaken { key, holder },
+            AppendError::Invalid { reason } => Self::TooLarge(reason),
+            error @ AppendError::Full { .. } => Self::Full(Box::new(error)),
+            error @ (AppendError::Io(_) | AppendError::Stopped { .. }) => {
+                Self::Unavailable(Box::new(error))
+            }
+        }
+    }
+}
+
 impl From<LoadError> for CommitError {
     fn from(error: LoadError) -> Self {
         Self::Unavailable(Box::new(error))
@@ -223,18 +237,8 @@ impl Store {
     }
 
     pub(crate) async fn append(&self, batch: Batch) -> Result<(), CommitError> {
-        match careless::append(&self.log, batch).await {
-            Ok(_) => Ok(()),
-            Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),
-            Err(AppendError::ClaimTaken { key, holder }) => {
-                Err(CommitError::ClaimTaken { key, holder })
-            }
-            Err(AppendError::Invalid { reason }) => Err(CommitError::TooLarge(reason)),
-            Err(error @ AppendError::Full { .. }) => Err(CommitError::Full(Box::new(error))),
-            Err(error @ (AppendError::Io(_) | AppendError::Stopped { .. })) => {
-                Err(CommitError::Unavailable(Box::new(error)))
-            }
-        }
+        careless::append(&self.log, batch).await?;
+        Ok(())
     }
 
     /// Counts the leases of each tool.

@@ -22,6 +22,7 @@ pub(crate) mod pause;
 pub(crate) mod rebuild;
 mod stop;
 mod time;
+pub(crate) mod tools;
 pub(crate) mod waiters;
 
 use std::sync::Arc;

@@ -8,9 +8,7 @@
 use std::sync::{Arc, PoisonError};
 
 use bincode::{Decode, Encode};
-use holdpoint_storage::{
-    AppendError, Batch, EventLog, NewRecord, Record, StreamAppend, StreamId, Version,
-};
+use holdpoint_storage::{Batch, EventLog, NewRecord, Record, StreamAppend, StreamId, Version};
 use serde_json::{Value, json};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
@@ -196,18 +194,8 @@ pub(crate) async fn switch_in(
     }
     let event = event(now);
     let version = switch.gate.into_inner();
-    match log.append(batch(&event, version)?).await {
-        Ok(_) => Ok(event.state()),
-        Err(AppendError::VersionConflict { .. }) => Err(CommitError::Conflict),
-        Err(AppendError::ClaimTaken { key, holder }) => {
-            Err(CommitError::ClaimTaken { key, holder })
-        }
-        Err(AppendError::Invalid { reason }) => Err(CommitError::TooLarge(reason)),
-        Err(error @ AppendError::Full { .. }) => Err(CommitError::Full(Box::new(error))),
-        Err(error @ (AppendError::Io(_) | AppendError::Stopped { .. })) => {
-            Err(CommitError::Unavailable(Box::new(error)))
-        }
-    }
+    log.append(batch(&event, version)?).await?;
+    Ok(event.state())
 }
 
 /// One more record of the switch, whose last one has this version.

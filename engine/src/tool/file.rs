@@ -13,6 +13,7 @@ use super::problem::{Problem, Report, ToolsFileError, Warning};
 use super::read;
 use super::source::{Format, Source};
 use crate::action::SafetyClass;
+use crate::canon::{CanonicalJson, Digest};
 use crate::limits::TOOLS_FILE_BYTES_MAX;
 
 /// The tools that exist. What is not in it is refused.
@@ -40,6 +41,15 @@ impl Registry {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
+    }
+
+    /// Over the names and definitions of all: another one where any of them is.
+    pub fn digest(&self) -> Digest {
+        let tools = self.tools.iter();
+        let all: serde_json::Map<String, Value> = tools
+            .map(|(name, tool)| (name.clone(), tool.digest.to_string().into()))
+            .collect();
+        CanonicalJson::of(&all.into()).digest()
     }
 
     /// How many there are of each class, from the weakest to the strongest.

@@ -20,5 +20,6 @@ mod rounds;
 mod secrets;
 mod shop;
 mod time;
+mod tool_changes;
 mod work;
 mod world;

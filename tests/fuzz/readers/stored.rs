@@ -45,6 +45,7 @@ pub(crate) fn stored(data: &[u8]) {
             ..WebhookOptions::default()
         };
         let options = Options {
+            record_tools: true,
             webhooks,
             ..Options::default()
         };
