@@ -8,8 +8,8 @@
 use crate::seeded::Bug;
 use bincode::{Decode, Encode};
 use holdpoint_storage::{
-    AppendError, Batch, Direction, EventLog, NewRecord, Origin, Position, ReadError, Record,
-    ScanRange, StreamAppend, StreamId,
+    AppendError, Batch, EventLog, NewRecord, Origin, Position, ReadError, Record, StreamAppend,
+    StreamId,
 };
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::action::Status;
 use crate::engine::OpenError;
 use crate::identity::StoreError;
 use crate::store::codec::{self, CodecError};
-use crate::store::{index, rebuild};
+use crate::store::{open_of, rebuild};
 use crate::time::{Entropy, Timestamp};
 
 /// The kind of the records.
@@ -156,28 +156,9 @@ pub fn underway(log: &dyn EventLog) -> Result<Option<Underway>, ReadError> {
     if !rebuild::is_current(log)? {
         return Ok(None);
     }
-    let waiting = lane(log, Status::Approved)? + lane(log, Status::Accepted)?;
-    let in_flight = lane(log, Status::Executing)?;
+    let waiting = open_of(log, Status::Approved)? + open_of(log, Status::Accepted)?;
+    let in_flight = open_of(log, Status::Executing)?;
     Ok(Some(Underway { waiting, in_flight }))
-}
-
-/// How many actions have an open status.
-fn lane(log: &dyn EventLog, status: Status) -> Result<u64, ReadError> {
-    let prefix: Vec<u8> = index::lane(status).into_iter().collect();
-    let (mut above, mut count) = (None::<Vec<u8>>, 0);
-    loop {
-        let range = ScanRange {
-            prefix: &prefix,
-            above: above.as_deref(),
-            below: None,
-        };
-        let entries = log.scan(index::OPEN, range, PAGE, Direction::Forward)?;
-        count += entries.len() as u64;
-        match entries.into_iter().last() {
-            Some((key, _)) => above = Some(key),
-            None => return Ok(count),
-        }
-    }
 }
 
 /// Refuses a copy that nobody has confirmed; nothing is changed.
@@ -196,7 +177,7 @@ pub(crate) async fn confirm(
     entropy: &dyn Entropy,
     at: Timestamp,
 ) -> Result<(), ConfirmError> {
-    let in_flight = lane(log, Status::Executing)?;
+    let in_flight = open_of(log, Status::Executing)?;
     let mut id = [0; 16];
     entropy.fill(&mut id)?;
     let event = Event::Confirmed {

@@ -13,7 +13,7 @@ use crate::identity::Principal;
 use crate::limits::OVERDUE_MS;
 use crate::store::codec::{self, VIEW_FORMAT};
 use crate::store::index::{self, OpenKey, WorkKey};
-use crate::store::{PauseSwitch, load};
+use crate::store::{PauseSwitch, load, open_of};
 use crate::time::{Elapsed, Timestamp};
 
 /// The most of each trouble that are explained at once.
@@ -109,7 +109,7 @@ pub fn attention_in(
     attention(
         log,
         paused.is_paused(),
-        count_unknown(log)?,
+        open_of(log, Status::Unknown)?,
         approvers,
         &Elapsed::by_clock(now),
     )
@@ -190,26 +190,6 @@ fn unknown(
         }
     }
     Ok(found)
-}
-
-/// How many outcomes are unknown, in a log that no engine keeps count of.
-fn count_unknown(log: &dyn EventLog) -> Result<u64, ListError> {
-    let lane: Vec<u8> = index::lane(Status::Unknown).into_iter().collect();
-    let mut total: u64 = 0;
-    let mut above: Option<Vec<u8>> = None;
-    loop {
-        let range = ScanRange {
-            prefix: &lane,
-            above: above.as_deref(),
-            below: None,
-        };
-        let entries = log.scan(index::OPEN, range, EXAMINED_MAX, Direction::Forward)?;
-        total = total.saturating_add(entries.len() as u64);
-        if entries.len() < EXAMINED_MAX {
-            return Ok(total);
-        }
-        above = entries.into_iter().last().map(|(key, _)| key);
-    }
 }
 
 /// What was to be called some time ago, in the order of since when: what the engine calls by the open

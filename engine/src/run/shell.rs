@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex as PlainMutex, PoisonError, Weak};
 
-use holdpoint_storage::{Batch, Claim, Direction, ScanRange, StreamAppend, Version};
+use holdpoint_storage::{Batch, Claim, StreamAppend, Version};
 use tokio::sync::{Mutex, watch};
 
 use super::carrying::Carrying;
@@ -20,10 +20,10 @@ use super::shares::Shares;
 use super::state::Run;
 use crate::action::{ActionId, Instigator};
 use crate::canon::CanonicalJson;
-use crate::limits::{REPLAY_PAGE, RUNS_CARRIED_MAX, RUNS_PER_CALLER_MAX};
+use crate::limits::{RUNS_CARRIED_MAX, RUNS_PER_CALLER_MAX};
 use crate::scheduler::ENGINE;
 use crate::skill::SkillErrors;
-use crate::store::{BoxError, CommitError, Store};
+use crate::store::{BoxError, CommitError, Store, pages};
 use crate::target::given::Given;
 use crate::time::Timestamp;
 
@@ -312,26 +312,15 @@ impl Runs {
     /// Every run that is not over.
     pub(crate) fn unfinished(&self) -> Result<Vec<RunId>, RunError> {
         let mut found = Vec::new();
-        let mut above: Option<Vec<u8>> = None;
-        loop {
-            let range = ScanRange {
-                above: above.as_deref(),
-                ..ScanRange::default()
-            };
-            let log = &self.store.log;
-            let entries = log
-                .scan(layout::OPEN, range, REPLAY_PAGE, Direction::Forward)
-                .map_err(|error| RunError::Unavailable(Box::new(error)))?;
-            let Some((last, _)) = entries.last() else {
-                return Ok(found);
-            };
-            above = Some(last.clone());
+        for entries in pages(self.store.log.as_ref(), layout::OPEN, &[]) {
+            let entries = entries.map_err(|error| RunError::Unavailable(Box::new(error)))?;
             let ids = entries.into_iter().filter_map(|(key, _)| {
                 let id = key.try_into().ok()?;
                 Some(RunId::from_bytes(id))
             });
             found.extend(ids);
         }
+        Ok(found)
     }
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use holdpoint_storage::{
-    Batch, Claim, Direction, IndexPut, NewRecord, Record, ScanRange, StreamAppend, StreamId,
-    Version,
+    Batch, Claim, IndexPut, NewRecord, Record, StreamAppend, StreamId, Version,
 };
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard, watch};
@@ -16,7 +15,7 @@ use super::id::ScheduleId;
 use crate::limits::REPLAY_PAGE;
 use crate::run::RunError;
 use crate::store::codec::{self, CodecError};
-use crate::store::{CommitError, Store, fatal};
+use crate::store::{CommitError, Store, fatal, pages};
 use crate::time::Timestamp;
 
 /// Index 75: id of every schedule that is not deleted → nothing. Tells which streams to read.
@@ -50,21 +49,8 @@ impl Schedules {
     /// Those of a log.
     pub(crate) fn load(store: Arc<Store>) -> Result<Self, RunError> {
         let mut all = BTreeMap::new();
-        let mut above: Option<Vec<u8>> = None;
-        loop {
-            let range = ScanRange {
-                above: above.as_deref(),
-                ..ScanRange::default()
-            };
-            let entries = store
-                .log
-                .scan(SCHEDULES, range, REPLAY_PAGE, Direction::Forward)
-                .map_err(unavailable)?;
-            let Some((last, _)) = entries.last() else {
-                break;
-            };
-            above = Some(last.clone());
-            for (key, _) in entries {
+        for entries in pages(store.log.as_ref(), SCHEDULES, &[]) {
+            for (key, _) in entries.map_err(unavailable)? {
                 let id = key.try_into().map(ScheduleId::from_bytes);
                 let id = id.map_err(|_| damaged("a key of the index is no id"))?;
                 // An index that was built again also holds those that were deleted.

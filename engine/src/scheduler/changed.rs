@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use holdpoint_storage::{Direction, ScanRange};
-
-use super::pull::PAGE;
 use super::work::Work;
-use crate::store::CommitError;
 use crate::store::index::{self, WorkKey};
+use crate::store::{CommitError, pages};
 use crate::time::Timestamp;
 
 /// The shortest wait between two looks at what can never be pulled again, and the longest: a wall
@@ -54,21 +51,9 @@ impl Work {
 
     /// Ends what is due of it. Answers when the rest is; none where there is no rest.
     async fn end_changed_now(&self) -> Result<Option<Timestamp>, CommitError> {
-        let mut above: Option<Vec<u8>> = None;
         let mut next: Option<Timestamp> = None;
-        loop {
-            let range = ScanRange {
-                above: above.as_deref(),
-                ..ScanRange::default()
-            };
-            let log = &self.store.log;
-            let entries = log
-                .scan(index::WORK, range, PAGE, Direction::Forward)
-                .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
-            let Some((last, _)) = entries.last() else {
-                return Ok(next);
-            };
-            above = Some(last.clone());
+        for entries in pages(self.store.log.as_ref(), index::WORK, &[]) {
+            let entries = entries.map_err(|error| CommitError::Unavailable(Box::new(error)))?;
             for key in entries
                 .iter()
                 .filter_map(|(key, value)| WorkKey::parse(key, value))
@@ -83,5 +68,6 @@ impl Work {
                 }
             }
         }
+        Ok(next)
     }
 }

@@ -9,14 +9,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdpoint_storage::{Direction, ScanRange};
-
 use super::work::{ENGINE, leased_until};
 use crate::action::{ActionId, AttemptOutcome, Command, Status};
 use crate::store::index::{self, NEVER, OpenKey};
-use crate::store::{CommitError, Store};
-
-const PAGE: usize = 256;
+use crate::store::{CommitError, Store, pages};
 
 /// The wait before a store that could not take or answer something is asked again.
 const LATER: Duration = Duration::from_secs(1);
@@ -31,19 +27,10 @@ const LATER: Duration = Duration::from_secs(1);
 /// them are unknown (invariant I29), so it fails there.
 pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, CommitError> {
     let prefix: Vec<u8> = index::lane(Status::Executing).into_iter().collect();
-    let mut above: Option<Vec<u8>> = None;
     let mut found = 0;
     let mut left = VecDeque::new();
-    loop {
-        let range = ScanRange {
-            prefix: &prefix,
-            above: above.as_deref(),
-            below: None,
-        };
-        let entries = store
-            .log
-            .scan(index::OPEN, range, PAGE, Direction::Forward)
-            .map_err(|error| CommitError::Unavailable(Box::new(error)))?;
+    for entries in pages(store.log.as_ref(), index::OPEN, &prefix) {
+        let entries = entries.map_err(|error| CommitError::Unavailable(Box::new(error)))?;
         for (key, tool) in &entries {
             if let Some(open) = OpenKey::parse(key) {
                 if open.due != NEVER {
@@ -55,10 +42,6 @@ pub(crate) async fn recover(store: &Arc<Store>, restored: bool) -> Result<u64, C
                     Err(error) => return Err(error),
                 }
             }
-        }
-        match entries.into_iter().last() {
-            Some((key, _)) => above = Some(key),
-            None => break,
         }
     }
     if !left.is_empty() {

@@ -8,10 +8,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use holdpoint_storage::{Batch, Direction, EventLog, IndexPut, Position, ScanRange};
+use holdpoint_storage::{Batch, EventLog, IndexPut, Position};
 
 use super::codec::{self, CodecError};
 use super::index::{self, OpenKey};
+use super::pages::pages;
 use super::rebuild::RebuildError;
 use crate::action::{ActionId, Event, Status};
 use crate::engine::Counts;
@@ -122,15 +123,9 @@ impl Tally {
     }
 
     fn count_open(&self, log: &dyn EventLog) -> Result<(), RebuildError> {
-        let mut above: Option<Vec<u8>> = None;
-        loop {
-            let range = ScanRange {
-                above: above.as_deref(),
-                ..ScanRange::default()
-            };
-            let entries = log.scan(index::OPEN, range, PAGE, Direction::Forward)?;
-            for (key, _) in &entries {
-                let Some(open) = OpenKey::parse(key) else {
+        for entries in pages(log, index::OPEN, &[]) {
+            for (key, _) in entries? {
+                let Some(open) = OpenKey::parse(&key) else {
                     continue;
                 };
                 self.by_status[place(open.status)].fetch_add(1, Ordering::Relaxed);
@@ -138,11 +133,8 @@ impl Tally {
                     self.staged().insert(open.id);
                 }
             }
-            match entries.into_iter().last() {
-                Some((key, _)) => above = Some(key),
-                None => return Ok(()),
-            }
         }
+        Ok(())
     }
 
     /// The totals as a batch. Only exact while no append is on its way.

@@ -18,6 +18,7 @@ pub(crate) mod format_tests;
 mod guard;
 pub(crate) mod index;
 pub(crate) mod kinds;
+mod pages;
 pub(crate) mod pause;
 pub(crate) mod rebuild;
 mod stop;
@@ -33,6 +34,7 @@ use tokio::sync::RwLock;
 
 pub(crate) use commit::{CommitError, Committed, Request};
 pub(crate) use guard::GuardedLog;
+pub(crate) use pages::{open_of, pages};
 pub(crate) use pause::{PauseEvent, PauseSwitch};
 pub(crate) use stop::Stop;
 pub(crate) use time::EngineTime;

@@ -11,7 +11,7 @@ use super::id::EndpointId;
 use super::kept::{self, KEPT_MAX, Kept};
 use crate::identity::StoreError;
 use crate::limits::REPLAY_PAGE;
-use crate::store::codec;
+use crate::store::{codec, pages};
 use crate::time::Timestamp;
 
 /// Index: id of every endpoint → nothing. Tells which streams to read.
@@ -91,23 +91,14 @@ pub(super) fn load(log: &dyn EventLog) -> Result<BTreeMap<EndpointId, Loaded>, S
 /// The endpoints that the index holds.
 fn listed(log: &dyn EventLog) -> Result<Vec<EndpointId>, StoreError> {
     let mut found = Vec::new();
-    let mut above: Option<Vec<u8>> = None;
-    loop {
-        let range = ScanRange {
-            above: above.as_deref(),
-            ..ScanRange::default()
-        };
-        let entries = log.scan(ENDPOINTS, range, REPLAY_PAGE, Direction::Forward)?;
-        let Some((last, _)) = entries.last() else {
-            return Ok(found);
-        };
-        above = Some(last.clone());
-        for (key, _) in entries {
+    for entries in pages(log, ENDPOINTS, &[]) {
+        for (key, _) in entries? {
             let id = key.try_into().map(EndpointId::from_bytes);
             let id = id.map_err(|_| damaged("the index of webhooks", "a key is no id"))?;
             found.push(id);
         }
     }
+    Ok(found)
 }
 
 fn replay(log: &dyn EventLog, id: EndpointId) -> Result<Option<(Endpoint, Version)>, StoreError> {

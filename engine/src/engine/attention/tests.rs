@@ -71,7 +71,7 @@ async fn i27_what_only_a_person_can_end_comes_before_all_that_is_still_being_ask
     put(&log, action(asked + 2, Phase::Accepted { run_at })).await;
     put(&log, action(asked + 3, Phase::Accepted { run_at: NOW })).await;
 
-    let total = count_unknown(&log).expect("readable");
+    let total = open_of(&log, Status::Unknown).expect("readable");
     let found = attention(&log, false, total, &[], &Elapsed::by_clock(NOW)).expect("readable");
     assert_eq!(found.unknown.len(), ATTENTION_MAX);
     assert_eq!(found.unknown[0].view.action.id, lone.id);
