@@ -4,12 +4,11 @@
 //! place. JSON is read first and its values are looked at, so that no number and no quote is torn apart;
 //! any other text is searched. What was put in a place is not searched again.
 
-use std::collections::BTreeSet;
+mod forms;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
+use self::forms::{Form, edge_before, edge_behind, forms, hex};
 use crate::canon::{CanonicalJson, parse_answer};
 
 /// From this length on a secret is taken out wherever it stands; a shorter one would be found where it
@@ -32,7 +31,7 @@ pub(crate) struct Hiding {
 
 /// One form of a secret.
 struct Sought {
-    form: String,
+    form: Form,
     in_its_place: String,
     /// Whether it is found as a whole word only.
     is_short: bool,
@@ -56,7 +55,7 @@ impl Hiding {
             }
         }
         self.sought
-            .sort_by_key(|sought| std::cmp::Reverse(sought.form.len()));
+            .sort_by_key(|sought| std::cmp::Reverse(sought.form.text.len()));
     }
 
     /// An object or an array: all of it, and whatever in it is long enough to be told from other things.
@@ -80,7 +79,8 @@ impl Hiding {
             self.numbers.push((digits, in_its_place.to_owned()));
         }
         for form in forms(secret) {
-            if form.is_empty() || self.sought.iter().any(|known| known.form == form) {
+            let is_known = |known: &Sought| known.form.text == form.text;
+            if form.text.is_empty() || self.sought.iter().any(is_known) {
                 continue;
             }
             self.sought.push(Sought {
@@ -168,13 +168,19 @@ impl Hiding {
                 continue;
             }
             let found = self.sought.iter().find_map(|sought| {
-                let length = length_of(&sought.form, rest)?;
+                let length = sought.form.length_in(rest)?;
                 let is_meant = !sought.is_short || is_word(bytes, at, at + length);
-                is_meant.then_some((length, &sought.in_its_place))
+                is_meant.then_some((length, sought))
             });
-            if let Some((length, place)) = found {
-                out.extend_from_slice(place.as_bytes());
+            if let Some((length, sought)) = found {
                 at += length;
+                if sought.form.begins_before {
+                    out.truncate(out.len() - edge_before(&out));
+                }
+                if sought.form.ends_behind {
+                    at += edge_behind(&bytes[at..]);
+                }
+                out.extend_from_slice(sought.in_its_place.as_bytes());
             } else {
                 out.push(*byte);
                 at += 1;
@@ -182,78 +188,6 @@ impl Hiding {
         }
         out
     }
-}
-
-/// Everything that a text may look like in an answer, percent-encoding apart: that is read while it is
-/// searched, for it comes in many styles.
-fn forms(secret: &str) -> BTreeSet<String> {
-    let mut forms = BTreeSet::from([secret.to_owned()]);
-    let quoted = CanonicalJson::of(&Value::String(secret.to_owned()));
-    let quoted = inner(quoted.as_str());
-    let slashed = quoted.replace('/', "\\/");
-    for once in [quoted.to_owned(), slashed] {
-        for once in [ascii(&once, false), ascii(&once, true), once] {
-            let twice = CanonicalJson::of(&Value::String(once.clone()));
-            forms.insert(inner(twice.as_str()).to_owned());
-            forms.insert(once);
-        }
-    }
-    forms.insert(STANDARD_NO_PAD.encode(secret));
-    forms.insert(URL_SAFE_NO_PAD.encode(secret));
-    forms
-}
-
-fn inner(quoted: &str) -> &str {
-    &quoted[1..quoted.len() - 1]
-}
-
-/// With every character that is not ASCII as `\uXXXX`.
-fn ascii(text: &str, is_upper: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii() {
-            out.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            let digits = if is_upper {
-                format!("\\u{unit:04X}")
-            } else {
-                format!("\\u{unit:04x}")
-            };
-            out.push_str(&digits);
-        }
-    }
-    out
-}
-
-/// How long a form is where it stands at the start of some bytes: as it is, or with some of it
-/// percent-encoded, once or twice, and spaces as `+`.
-fn length_of(form: &str, bytes: &[u8]) -> Option<usize> {
-    if bytes.starts_with(form.as_bytes()) {
-        return Some(form.len());
-    }
-    let mut at = 0;
-    for wanted in form.bytes() {
-        at += encoded(wanted, bytes.get(at..)?)?;
-    }
-    Some(at)
-}
-
-fn encoded(wanted: u8, bytes: &[u8]) -> Option<usize> {
-    let is_meant = |byte: u8, length: usize| (byte == wanted).then_some(length);
-    match (bytes.first()?, hex(bytes.get(1..3))) {
-        (b'%', Some(byte)) => is_meant(byte, 3)
-            .or_else(|| is_meant(hex(bytes.get(3..5)).filter(|_| byte == b'%')?, 5)),
-        (b'+', _) if wanted == b' ' => Some(1),
-        (byte, _) => is_meant(*byte, 1),
-    }
-}
-
-fn hex(digits: Option<&[u8]>) -> Option<u8> {
-    let [high, low] = digits? else { return None };
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
 }
 
 /// Whether what stands between two places is no part of a longer word or number.

@@ -1,3 +1,5 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use super::*;
@@ -146,4 +148,119 @@ fn i16_a_secret_that_reads_as_a_number_is_found_as_the_number_that_a_service_mak
         pins.text(r"[47110815,-0.5,4.705e2]"),
         r#"["{{pin}}","{{zero}}","{{sum}}"]"#
     );
+}
+
+#[test]
+fn i16_a_secret_is_found_in_base64_of_any_longer_text() {
+    for secret in [
+        "s3cr3t",
+        "s3cr3t-",
+        "s3cr3t-o",
+        "q7\"Zk/9+wT\u{f6}\u{3ff}~~",
+    ] {
+        let hiding = hiding(&[("token", json!(secret))]);
+        for (before, behind) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))) {
+            let (before, behind) = (&"a:?~"[..before], &"~:z?"[..behind]);
+            let quoted = json!(secret).to_string();
+            for text in [
+                format!("{before}{secret}{behind}"),
+                format!("{before}{quoted}{behind}"),
+            ] {
+                let lines = |text: &str, end: &str| -> String {
+                    let lines = text.as_bytes().chunks(5).map(String::from_utf8_lossy);
+                    lines.collect::<Vec<_>>().join(end)
+                };
+                let plain = STANDARD.encode(&text);
+                let begin = text
+                    .find(&quoted[1..quoted.len() - 1])
+                    .or_else(|| text.find(secret));
+                let begin = begin.expect("it is there");
+                let end = text.len() - behind.len() - usize::from(text.contains(&quoted));
+                // Not a character is left that has bits of the secret.
+                let behind_it = (text.len() * 8).div_ceil(6) - (end * 8).div_ceil(6);
+                let left = begin * 8 / 6 + behind_it;
+                for seen in [
+                    URL_SAFE_NO_PAD.encode(&text),
+                    plain.replace('+', "%2B").replace('/', "%2f"),
+                    lines(&plain, "\n"),
+                    lines(&plain, "\r\n"),
+                    plain,
+                ] {
+                    let hidden = hiding.text(&format!("Basic {seen}; ok"));
+                    let rest = hidden
+                        .strip_prefix("Basic ")
+                        .and_then(|rest| rest.strip_suffix("; ok"));
+                    let (first, last) = rest
+                        .and_then(|rest| rest.split_once("{{token}}"))
+                        .expect("it is hidden");
+                    let rest = [first, last]
+                        .concat()
+                        .replace("%2B", "+")
+                        .replace("%2f", "/");
+                    let rest = rest.replace(['\r', '\n', '='], "");
+                    assert_eq!(rest.len(), left, "{text}: {seen} became {hidden}");
+                }
+            }
+        }
+    }
+    let other = STANDARD.encode("s3crEt and s3cr3T and 3cr3t-");
+    assert_eq!(hiding(&[("t", json!("s3cr3t"))]).text(&other), other);
+}
+
+#[test]
+fn i16_a_percent_sign_of_a_secret_is_found_percent_encoded_twice() {
+    let hiding = hiding(&[("token", json!("50%25 of k%2Fy"))]);
+    for seen in [
+        "?t=50%2525+of+k%252Fy",
+        "?t=50%2525%20of%20k%252Fy",
+        "?t=50%252525%2Bof%2Bk%25252Fy",
+        "?t=%2535%2530%2525%2532%2535%2520of%2520k%25252Fy",
+    ] {
+        assert_eq!(hiding.text(seen), "?t={{token}}", "{seen}");
+    }
+}
+
+#[test]
+fn i16_a_secret_is_found_as_html_writes_it() {
+    let secret = "q<7>Z&k'9=\"w/T\u{f6}&amp;";
+    let hiding = hiding(&[("token", json!(secret)), ("pin", json!("a&b"))]);
+    let named = |text: &str| {
+        text.replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;")
+    };
+    let numbered = |hex: bool| -> String {
+        let one = |c: char| {
+            if hex {
+                format!("&#x{:02X};", u32::from(c))
+            } else {
+                format!("&#{};", u32::from(c))
+            }
+        };
+        secret.chars().map(one).collect()
+    };
+    for form in [
+        named(secret),
+        named(secret).replace('\'', "&#39;"),
+        named(secret).replace('\'', "&#x27;").replace('/', "&#x2f;"),
+        named(secret)
+            .replace('\'', "&apos;")
+            .replace('=', "&equals;"),
+        named(secret).replace('\u{f6}', "&#246;"),
+        named(&named(secret)),
+        named(&named(secret).replace('\'', "&#039;")),
+        numbered(false),
+        numbered(true),
+        numbered(true).replace('&', "&amp;"),
+    ] {
+        let page = format!("<p title=\"{form}\">{form}</p>");
+        let hidden = "<p title=\"{{token}}\">{{token}}</p>";
+        assert_eq!(hiding.text(&page), hidden, "{form}");
+        let json = json!({ "page": page }).to_string();
+        assert_eq!(hiding.text(&json), json!({ "page": hidden }).to_string());
+    }
+    let short = "<b>a&amp;b</b> xa&amp;b a&#38;b; a&amp;c &amp; &;&#;&#x110000; a&amp";
+    let hidden = "<b>{{pin}}</b> xa&amp;b {{pin}}; a&amp;c &amp; &;&#;&#x110000; a&amp";
+    assert_eq!(hiding.text(short), hidden);
 }

@@ -69,7 +69,7 @@ pub fn evolve(state: Option<Run>, id: RunId, at: Timestamp, event: &Event) -> Re
             notes.push(note.clone());
             match note {
                 Note::Now(_) | Note::Random(_) | Note::Received { .. } | Note::Woke => {
-                    run.answer(path)
+                    run.answer(path);
                 }
                 Note::Sleep { .. } | Note::WaitFor { .. } => {}
             }

@@ -29,8 +29,8 @@ pub(crate) fn hidden(data: &[u8]) {
     let Ok(vars) = Vars::given_values(&skill, &[("s".to_owned(), json!(secret))]) else {
         return;
     };
-    for form in forms(secret) {
-        let answer = rest.replace('@', &form);
+    for Form { written, kept_out } in forms(secret) {
+        let answer = rest.replace('@', &written);
         let kept = vars.secrets().hide(&answer);
         assert!(kept.len() <= 64 + 8 * answer.len(), "i21: {}", kept.len());
         if secret.contains(['{', '}']) {
@@ -39,7 +39,7 @@ pub(crate) fn hidden(data: &[u8]) {
         }
         let is_sought = ANYWHERE_BYTES_MIN <= secret.len();
         assert!(
-            !is_sought || !holds(&kept, secret),
+            !is_sought || !(holds(&kept, secret) || holds(&kept, &kept_out)),
             "i16: {answer:?} is kept as {kept:?}"
         );
         if let Ok(value) = parse_answer(answer.as_bytes()) {
@@ -50,8 +50,48 @@ pub(crate) fn hidden(data: &[u8]) {
     }
 }
 
+/// A way in which services write a text.
+struct Form {
+    written: String,
+    /// What of it is the secret's alone.
+    kept_out: String,
+}
+
+impl Form {
+    fn whole(written: String) -> Self {
+        Self {
+            kept_out: written.clone(),
+            written,
+        }
+    }
+
+    /// Base64 of a longer text: what shares its bytes with others may stay.
+    fn amid(before: &str, secret: &str, behind: &str) -> Self {
+        let (start, end) = (before.len(), before.len() + secret.len());
+        let written = STANDARD.encode([before, secret, behind].concat());
+        // Of a short one it may be nothing.
+        let alone = written.get((start * 8).div_ceil(6)..end * 8 / 6);
+        let kept_out = alone.unwrap_or_default().to_owned();
+        Self { written, kept_out }
+    }
+}
+
+/// With references to characters, as HTML has them.
+fn html(text: &str) -> String {
+    let one = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&#34;".to_owned(),
+        '\'' => "&#x27;".to_owned(),
+        c if c.is_ascii() => c.to_string(),
+        c => format!("&#{};", u32::from(c)),
+    };
+    text.chars().map(one).collect()
+}
+
 /// The ways in which services write a text.
-fn forms(secret: &str) -> [String; 7] {
+fn forms(secret: &str) -> Vec<Form> {
     let quoted = json!(secret).to_string();
     let quoted = quoted[1..quoted.len() - 1].to_owned();
     let mut percent = String::new();
@@ -69,7 +109,7 @@ fn forms(secret: &str) -> [String; 7] {
             Ok(_) | Err(_) => write!(ascii, "\\u{unit:04x}").expect("a text takes more"),
         }
     }
-    [
+    let whole = [
         secret.to_owned(),
         quoted,
         ascii,
@@ -77,7 +117,12 @@ fn forms(secret: &str) -> [String; 7] {
         percent,
         STANDARD.encode(secret),
         URL_SAFE_NO_PAD.encode(secret),
-    ]
+        html(secret),
+        html(&html(secret)),
+    ];
+    let amid = [("", "~"), ("a", ""), ("ab", "c"), ("abc", "de")];
+    let amid = amid.map(|(before, behind)| Form::amid(before, secret, behind));
+    whole.map(Form::whole).into_iter().chain(amid).collect()
 }
 
 /// Whether a text, or a text in it where it is JSON, holds a secret.
