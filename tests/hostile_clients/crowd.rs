@@ -1,11 +1,12 @@
 //! A crowd that means harm: thousands that say nothing, hundreds that say it slowly, some that send junk,
-//! and an agent that sends all it can.
+//! one that sends the same a hundred times at once, and an agent that sends all it can.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -26,8 +27,14 @@ const SLOW: usize = 200;
 /// The pause of those who send junk, so that they and not this machine's cores are what is measured.
 const JUNK_PAUSE: Duration = Duration::from_millis(50);
 
+/// Copies of one submission that are sent at once.
+const COPIES: usize = 100;
+
+/// The pause between one such burst and the next.
+const BURST_PAUSE: Duration = Duration::from_millis(500);
+
 /// Handles that everything else needs.
-const SPARE: usize = 500;
+const SPARE: usize = 600;
 
 /// Connections of the agent that floods.
 const FLOODS: usize = 3;
@@ -45,6 +52,8 @@ pub(crate) struct Crowd {
     slow: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
     junk: Arc<AtomicUsize>,
+    /// How many bursts of copies were answered.
+    bursts: Arc<AtomicUsize>,
 }
 
 impl Crowd {
@@ -57,6 +66,7 @@ impl Crowd {
             slow: Arc::default(),
             sent: Arc::default(),
             junk: Arc::default(),
+            bursts: Arc::default(),
         };
         let mut opening = JoinSet::new();
         for number in 0..crowd.wished {
@@ -75,8 +85,10 @@ impl Crowd {
         assert_eq!(crowd.idle.len(), crowd.wished, "idle connections");
         crowd.dribble(server);
         crowd.throw_junk(server);
+        crowd.repeat(server);
         until(&crowd.slow, SLOW).await;
         until(&crowd.junk, 1).await;
+        until(&crowd.bursts, 1).await;
         crowd
     }
 
@@ -147,6 +159,32 @@ impl Crowd {
         });
     }
 
+    /// The same submission under the same key, many times at once, again and again.
+    fn repeat(&mut self, server: &Server) {
+        let url = format!("http://{}/v1/actions", server.address);
+        let (agent, stop) = (server.agent.clone(), Arc::clone(&self.stop));
+        let bursts = Arc::clone(&self.bursts);
+        self.others.spawn(async move {
+            let client = reqwest::Client::new();
+            while !stop.load(Ordering::Relaxed) {
+                let number = bursts.load(Ordering::Relaxed);
+                let copies = (0..COPIES).map(|_| {
+                    let request = client.post(&url).bearer_auth(&agent);
+                    let body = format!("{{\"tool\":\"pay\",\"args\":{{\"burst\":{number}}}}}");
+                    request
+                        .header("content-type", "application/json")
+                        .header("idempotency-key", format!("\"burst-{number}\""))
+                        .body(body)
+                        .send()
+                });
+                // Served, told to wait, or refused, as the server likes.
+                drop(join_all(copies).await);
+                bursts.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(BURST_PAUSE).await;
+            }
+        });
+    }
+
     /// An agent that submits without a pause, from a few connections.
     pub(crate) async fn flood(&mut self, server: &Server) {
         for number in 0..FLOODS {
@@ -175,10 +213,12 @@ impl Crowd {
     /// What it is made of.
     pub(crate) fn words(&self) -> String {
         format!(
-            "{} of {IDLE} idle connections, {} slow ones, {} pieces of junk and {} requests of one agent",
+            "{} of {IDLE} idle connections, {} slow ones, {} pieces of junk, {} times {COPIES} copies at once \
+             and {} requests of one agent",
             self.idle.len(),
             self.slow.load(Ordering::Relaxed),
             self.junk.load(Ordering::Relaxed),
+            self.bursts.load(Ordering::Relaxed),
             self.sent.load(Ordering::Relaxed)
         )
     }

@@ -20,15 +20,16 @@ use crate::world::{Life, NOT_BEFORE, World, auditor};
 /// Longer than any case needs; what is not at its end by then hangs.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// What waits in vain for the clock is given a second of it.
-const NUDGE: Duration = Duration::from_millis(10);
+/// What waits in vain for the clock is given a second of it after so many looks, in each of which the
+/// others had their turn, however slow the machine is.
+const NUDGE: u32 = 10;
 
 impl World {
     /// Goes on until the action is at its end; settles a doubt that is a person's by what the books
     /// say. To be dropped when the process dies.
     pub(crate) async fn live(self: Arc<Self>) -> Action {
         let begun = Instant::now();
-        let mut moved = (Instant::now(), None);
+        let (mut looks, mut last) = (0, None);
         loop {
             if PATIENCE < begun.elapsed() {
                 let there = self.life().and_then(|life| self.action(&life));
@@ -91,11 +92,11 @@ impl World {
                 }
             }
             let seen = Some((action.status(), action.updated_at));
-            if moved.1 != seen {
-                moved = (Instant::now(), seen);
-            } else if action.phase != Phase::Executing && NUDGE < moved.0.elapsed() {
+            looks = if last == seen { looks + 1 } else { 0 };
+            last = seen;
+            if action.phase != Phase::Executing && NUDGE < looks {
                 self.pass(Duration::from_secs(1));
-                moved = (Instant::now(), None);
+                looks = 0;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -132,8 +132,8 @@ impl Bank {
             amount: body["amount"].as_i64().unwrap_or(0),
             if_match: header("if-match"),
             // A clock that is set back before a start hides that much time from the engine, which
-            // nothing could tell it (ADR 8); within a process it cannot.
-            kept_ms: kept_ms(kind).map(|ms| ms + self.clock.set_back_ms()),
+            // nothing could tell it (ADR 8).
+            kept_ms: kept_ms(kind).map(|ms| ms + self.clock.hidden_ms()),
         };
         let (number, due, seen) = self.post(&letter);
         let now = self.clock.true_ms();

@@ -161,6 +161,13 @@ fn i27_a_doubt_that_nobody_looks_at_is_found() {
 }
 
 #[test]
+fn i27_an_unknown_outcome_that_is_not_shown_is_found() {
+    let sum = many(0, FOUND_WITHIN, Broken::Hides);
+    let (_, what, _) = sum.wrong.first().expect("a violation");
+    assert!(what.contains("and is not shown"), "{what}");
+}
+
+#[test]
 fn i22_a_call_that_leaves_after_a_write_failed_is_found() {
     let sum = many(0, FOUND_WITHIN, Broken::Deaf);
     let (_, what, _) = sum.wrong.first().expect("a violation");

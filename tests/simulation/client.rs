@@ -37,6 +37,13 @@ impl Answer {
         code.unwrap_or_default().to_owned()
     }
 
+    /// How the action of a page stands, in the words of its badge.
+    fn status_word(&self) -> Option<&str> {
+        let (_, badge) = self.text.split_once("id=\"status-title\"")?;
+        let (_, word) = badge.split_once("</span> ")?;
+        word.split_once('<').map(|(word, _)| word)
+    }
+
     /// Whether the session has ended.
     pub(crate) fn asks_to_sign_in(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED || self.header("location").starts_with("/sign-in")
@@ -109,7 +116,27 @@ impl World {
             .uri(path)
             .header("host", "holdpoint.example")
             .header("cookie", format!("holdpoint-session={session}"));
-        self.send(request.body(Body::empty()).ok()?).await
+        let known = self.known_of(path);
+        let answer = self.send(request.body(Body::empty()).ok()?).await?;
+        self.check_page(known, &answer);
+        Some(answer)
+    }
+
+    /// The action that a path is about, and how many versions of it are durable.
+    fn known_of(&self, path: &str) -> Option<(String, usize)> {
+        let id = path.strip_prefix("/actions/act_")?.split('/').next()?;
+        self.pull();
+        let versions = self.watch().versions(id);
+        Some((id.to_owned(), versions))
+    }
+
+    /// A page of an action says nothing of it that is not durable (I5).
+    fn check_page(&self, known: Option<(String, usize)>, answer: &Answer) {
+        let Some(((id, versions), word)) = known.zip(answer.status_word()) else {
+            return;
+        };
+        self.pull();
+        self.watch().told_word(&id, word, versions);
     }
 
     /// A browser sends a form.
@@ -122,8 +149,11 @@ impl World {
             .header("sec-fetch-site", "same-origin")
             .header("content-type", "application/x-www-form-urlencoded")
             .header("cookie", format!("holdpoint-session={session}"));
-        self.send(request.body(Body::from(form.to_owned())).ok()?)
-            .await
+        let known = self.known_of(path);
+        let request = request.body(Body::from(form.to_owned())).ok()?;
+        let answer = self.send(request).await?;
+        self.check_page(known, &answer);
+        Some(answer)
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct SimClock {
     offset: AtomicI64,
     /// By how much it was set back in all, in milliseconds.
     back: AtomicU64,
+    /// The same, when the present process began.
+    hidden: AtomicU64,
     /// The furthest that it was ever set off, in milliseconds.
     furthest: AtomicI64,
 }
@@ -36,8 +38,15 @@ impl SimClock {
         self.base.load(Ordering::Relaxed).saturating_add(passed)
     }
 
+    /// True time when the present process began, in milliseconds.
+    pub(crate) fn process_began(&self) -> u64 {
+        self.base.load(Ordering::Relaxed)
+    }
+
     /// A process begins, in a runtime of its own.
     pub(crate) fn begin(&self) {
+        let back = self.back.load(Ordering::Relaxed);
+        self.hidden.store(back, Ordering::Relaxed);
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         *begun = Some(Instant::now());
     }
@@ -60,9 +69,10 @@ impl SimClock {
         }
     }
 
-    /// By how much the wall clock was set back so far, in milliseconds.
-    pub(crate) fn set_back_ms(&self) -> u64 {
-        self.back.load(Ordering::Relaxed)
+    /// How much time was hidden from the present process by clocks that were set back before it began,
+    /// in milliseconds: what is set back while it runs hides nothing from it.
+    pub(crate) fn hidden_ms(&self) -> u64 {
+        self.hidden.load(Ordering::Relaxed)
     }
 
     /// No process can take it to be later than this: the clock on the wall, had it never been set back.

@@ -41,6 +41,7 @@ impl Eyes {
                     && key.get(DUE).is_some_and(|due| *due != NEVER)
                     && key.last().is_some_and(|byte| byte % 2 == 0)
             }
+            Broken::Hides => lane == Some(&UNKNOWN),
             Broken::ForgetsCopies => lane == Some(&EXECUTING) && self.copies.is_unconfirmed(),
             Broken::Nothing
             | Broken::Disk

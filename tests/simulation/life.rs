@@ -20,8 +20,12 @@ use crate::tools::VERSIONS;
 use crate::weather::Fault;
 use crate::world::{Broken, World};
 
-/// How many things happen in one seed.
+/// How many things happen in a seed, where `SIM_STEPS` does not say it.
 const STEPS: u64 = 45;
+
+/// How many in a long one, and how many seeds there are for each of these.
+const LONG_STEPS: u64 = 450;
+const LONG_ONE_IN: u64 = 100;
 
 /// How often in a row the process may die while it starts.
 const STARTS_MAX: u64 = 4;
@@ -71,6 +75,7 @@ enum End {
 struct Life {
     world: Arc<World>,
     steps: u64,
+    steps_max: u64,
     starts: u64,
     /// Which tools file the process has.
     tools: usize,
@@ -81,11 +86,22 @@ pub(crate) fn live(seed: u64, broken: Broken) -> Lived {
     let mut life = Life {
         world: World::new(seed, broken),
         steps: 0,
+        steps_max: steps_of(seed),
         starts: 0,
         tools: 0,
     };
     while life.process() {}
     life.finish()
+}
+
+fn steps_of(seed: u64) -> u64 {
+    let told = std::env::var("SIM_STEPS").ok();
+    let told = told.and_then(|steps| steps.parse().ok());
+    told.unwrap_or(if seed % LONG_ONE_IN == LONG_ONE_IN / 2 {
+        LONG_STEPS
+    } else {
+        STEPS
+    })
 }
 
 fn runtime() -> Runtime {
@@ -185,7 +201,7 @@ impl Life {
             }
             world.weather.is_calm(false);
         }
-        while self.steps < STEPS {
+        while self.steps < self.steps_max {
             self.steps += 1;
             if let Some(end) = self.step().await {
                 return end;
@@ -279,6 +295,7 @@ impl Life {
         self.wait().await;
         world.pull();
         world.must_be_ready();
+        world.must_show_doubts();
         world.watch().wrong.is_some().then_some(End::Done)
     }
 

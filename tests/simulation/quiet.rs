@@ -18,6 +18,9 @@ const QUIET_MAX: Duration = Duration::from_hours(72);
 /// What is to leave later than this was asked for while the clock was wrong.
 const FAR: Duration = Duration::from_hours(1);
 
+/// How soon people see what is unknown.
+const SHOWN_WITHIN: Duration = Duration::from_mins(1);
+
 /// Between two looks.
 const LOOK: Duration = Duration::from_mins(4);
 
@@ -93,6 +96,7 @@ impl World {
             }
             self.pull();
             self.must_be_ready();
+            self.must_show_doubts();
             if holds(self) || until <= self.clock.true_ms() {
                 return Some(());
             }
@@ -119,6 +123,35 @@ impl World {
         let watch = self.watch();
         let mut models = watch.models.values();
         models.all(|model| model.is_final() || model.waits_for_a_person())
+    }
+
+    /// What is unknown is shown to people within a minute in which the process runs (I27).
+    pub(crate) fn must_show_doubts(&self) {
+        let root = self.people().ids.get("root").cloned().unwrap_or_default();
+        let Some(engine) = self.engine() else {
+            return;
+        };
+        let by = engine.identity().principal(&root);
+        let now = self.clock.true_ms();
+        let old = match now.checked_sub(millis(SHOWN_WITHIN)) {
+            Some(moment) if self.clock.process_began() < moment => {
+                self.watch().doubts_before(moment)
+            }
+            _ => return,
+        };
+        // Where the log cannot be read, the page says so.
+        let Some(Ok(list)) = by.map(|by| engine.attention(&by)) else {
+            return;
+        };
+        let shown = |id: &String| {
+            let mut shown = list.unknown.iter();
+            shown.any(|one| one.view.action.id.to_string().ends_with(id.as_str()))
+        };
+        if let Some(id) = old.iter().find(|id| !shown(id)) {
+            self.fail(format!(
+                "I27: {id} has been unknown for a minute, and is not shown"
+            ));
+        }
     }
 
     /// Nothing that the machine could end waits for somebody who happens to look (I27).

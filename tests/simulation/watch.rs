@@ -47,6 +47,8 @@ pub(crate) struct Watch {
     pub(crate) people: People,
     /// Where the log was a copy when this process began.
     pub(crate) restored: Restored,
+    /// What is unknown, and when that became durable, in milliseconds of true time.
+    doubts: BTreeMap<String, u64>,
     /// What programs asked for, by the reference that each of them chose.
     pub(crate) asked: BTreeMap<String, Vec<Value>>,
 }
@@ -149,6 +151,11 @@ impl Watch {
             self.commits.insert(id.to_owned(), record.position);
         }
         let (kind, after) = (record.kind.clone(), model.status);
+        if after == "unknown" {
+            self.doubts.entry(id.to_owned()).or_insert(books.now);
+        } else {
+            self.doubts.remove(id);
+        }
         self.transitions
             .insert((kind, before.to_owned(), after.to_owned()));
         self.ears.action(record, id, model);
@@ -223,12 +230,37 @@ impl Watch {
         }
     }
 
+    /// How many statuses an action has had.
+    pub(crate) fn versions(&self, id: &str) -> usize {
+        self.models.get(id).map_or(0, |model| model.statuses.len())
+    }
+
+    /// A page says how an action stands: as it stands now, or since it was asked for.
+    pub(crate) fn told_word(&mut self, id: &str, word: &str, since: usize) {
+        let known = self.models.get(id).is_some_and(|model| {
+            let since = model.statuses.iter().skip(since.saturating_sub(1));
+            since.copied().any(|status| word_of(status) == word)
+        });
+        if !known {
+            self.fail(format!(
+                "I5: a page says of {id} \"{word}\", and it is not durable"
+            ));
+        }
+    }
+
+    /// What has been unknown since before this moment of true time.
+    pub(crate) fn doubts_before(&self, moment: u64) -> Vec<String> {
+        let old = self.doubts.iter().filter(|(_, since)| **since < moment);
+        old.map(|(id, _)| id.clone()).collect()
+    }
+
     /// Somebody was told that their vote counts.
     pub(crate) fn told_vote(&mut self, id: &str, person: &str, vote: &'static str) {
         let id = id.strip_prefix("act_").unwrap_or(id);
-        let is_there = self.models.get(id).is_some_and(|model| {
-            model.said.contains(&(person.to_owned(), vote)) || model.status == "expired"
-        });
+        let is_there = self
+            .models
+            .get(id)
+            .is_some_and(|model| model.said.contains(&(person.to_owned(), vote)));
         if !is_there {
             self.fail(format!(
                 "I5: {person} is told that {vote} on {id} counts, and it is not durable"
@@ -275,6 +307,25 @@ impl Watch {
             self.fail(what);
         }
         is_doubled
+    }
+}
+
+/// How pages name a status.
+fn word_of(status: &str) -> &'static str {
+    match status {
+        "staged" => "Waiting for approval",
+        "approved" => "Approved, not sent yet",
+        "accepted" => "Accepted, not sent yet",
+        "executing" => "Being sent",
+        "unknown" => "Outcome unknown",
+        "succeeded" => "Done",
+        "failed" => "Failed",
+        "rejected" => "Rejected",
+        "expired" => "Expired",
+        "cancelled" => "Cancelled",
+        "refused" => "Refused",
+        "replan_required" => "Must be planned again",
+        other => panic!("no page has a word for {other}"),
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) enum Broken {
     Forged,
     /// The engine is told that a write succeeded that failed.
     Deaf,
+    /// The engine shows nobody what is unknown.
+    Hides,
     /// The engine overlooks what was on its way in a copy of the log.
     ForgetsCopies,
 }
