@@ -1,6 +1,7 @@
 //! `holdpoint pause` and `holdpoint resume`, in the folder or through a server.
 
 use clap::{ArgMatches, Args};
+use holdpoint::client::Client;
 use holdpoint_engine::engine::{ActError, pause_in, resume_in};
 use holdpoint_engine::time::{Clock as _, SystemClock};
 use holdpoint_web::wire;
@@ -116,9 +117,44 @@ fn refused(error: &ActError) -> Failure {
     }
 }
 
+/// Tells whoever waits that the server is paused, once for each pause.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Since when the pause is that was told.
+    told: Option<String>,
+}
+
+impl Watch {
+    /// Asks the server; answers what is to be told, escaped. What is waited for is told anyway: that
+    /// there is no word on this is no failure.
+    pub(crate) async fn look(&mut self, client: &Client) -> Option<String> {
+        let state = client.get("/v1/pause").await.ok()?.body;
+        let since = is_paused(&state).then(|| field(&state, "/since"))?;
+        if self.told.as_ref() == Some(&since) {
+            return None;
+        }
+        self.told = Some(since);
+        Some(escape::text(&format!(
+            "the server is {}; nothing new is sent until somebody resumes it",
+            words(&state)
+        )))
+    }
+
+    /// Asks the server, and says so where it is paused.
+    pub(crate) async fn tell(&mut self, client: &Client, output: Output) {
+        if let Some(words) = self.look(client).await {
+            output.note(&words);
+        }
+    }
+}
+
+fn is_paused(state: &Value) -> bool {
+    state.get("paused").and_then(Value::as_bool) == Some(true)
+}
+
 /// What the switch is, in one sentence.
 pub(crate) fn words(state: &Value) -> String {
-    if state.get("paused").and_then(Value::as_bool) == Some(true) {
+    if is_paused(state) {
         return format!(
             "paused by {} since {}: {}",
             field(state, "/name"),

@@ -30,6 +30,8 @@ fn the_doctor_calls_nothing_good_that_it_did_not_look_at() {
     let as_service = place.run(&[&["doctor"][..], &at, &["key"]].concat());
     let told = said(&as_service);
     assert!(told.contains("not looked at"), "{}", as_service.out);
+    let listed = place.run(&[&["webhooks", "ls"][..], &at, &["key"]].concat());
+    assert!(listed.err.contains("that you may see"), "{listed:?}");
     server.stop();
     place.run(&["export", "log.jsonl"]).ok();
     place.run(&["import", "log.jsonl", "--data", "other"]).ok();

@@ -5,6 +5,9 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use rustix::fs::Access;
 
 use crate::story::{ADMIN, Story, id};
 use crate::support::{Place, Server};
@@ -157,10 +160,42 @@ fn waiting_says_that_the_server_is_paused() {
         .ok();
     let staged = story.submit("r2");
     story.approve(&staged).ok();
-    let waited = story.run("key", &["actions", "wait", id(&staged), "--for", "1ms"]);
-    let told = waited.code(5).err;
-    assert!(
-        told.contains("the shop is being moved") && told.contains("nothing is sent"),
-        "{told}"
-    );
+    let wait = ["actions", "wait", id(&staged), "--for", "1ms"];
+    for more in [&[][..], &["--json"]] {
+        let waited = story.run("key", &[&wait[..], more].concat());
+        let told = waited.code(5).err;
+        assert!(told.contains("nothing new is sent"), "{told}");
+        assert_eq!(told.matches("the shop is being moved").count(), 1, "{told}");
+    }
+    let decided = story.run("key", &[&wait[..], &["--decided"]].concat());
+    assert!(!decided.ok().contains("paused"));
+}
+
+#[test]
+fn a_data_folder_that_nothing_can_be_made_in_is_wrong_for_the_doctor() {
+    let place = Place::new();
+    place.write("holdpoint.json", "{ \"tools\": {} }");
+    place.add_person(ADMIN, "admin");
+    let folder = place.path("holdpoint-data");
+    set_mode(&place, "holdpoint-data", 0o500);
+    let mut doctor = place.command(&["doctor"]);
+    // Whoever may write in spite of the mode gives that up first.
+    if rustix::fs::access(&folder, Access::WRITE_OK).is_ok() {
+        let mut bound = Command::new("setpriv");
+        bound
+            .args(["--bounding-set", "-dac_override", "--"])
+            .arg(doctor.get_program())
+            .args(["doctor", "--data"])
+            .arg(&folder)
+            .current_dir(place.path(""));
+        doctor = bound;
+    }
+    let told = doctor.output().expect("it starts");
+    set_mode(&place, "holdpoint-data", 0o700);
+    let told = String::from_utf8(told.stdout).expect("UTF-8");
+    for words in ["wrong    data folder", "may make no files in", "chmod 700"] {
+        assert!(told.contains(words), "{words:?} in {told}");
+    }
+    let told = place.run(&["doctor"]).out;
+    assert!(told.contains("ok       data folder"), "{told}");
 }

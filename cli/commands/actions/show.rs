@@ -7,7 +7,7 @@ use holdpoint::client::Client;
 use serde_json::Value;
 
 use crate::client::{self, ServerArgs};
-use crate::commands::pause;
+use crate::commands::pause::Watch;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
@@ -55,8 +55,9 @@ pub(super) async fn run(args: ShowArgs, output: Output) -> Outcome {
         output.value(&action)?;
     } else {
         output.line(describe(&action).trim_end())?;
-        note_next(&client, &action, output).await;
+        note_next(&action, output);
     }
+    note_pause(&client, &action, output).await;
     Ok(ExitCode::Ok)
 }
 
@@ -215,25 +216,20 @@ fn array(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Says what a person can do about an action, and whether a pause keeps it where it is.
-pub(super) async fn note_next(client: &Client, action: &Value, output: Output) {
+/// Says what a person can do about an action.
+pub(super) fn note_next(action: &Value, output: Output) {
     if let Some(next) = next_step(action) {
         output.note(&next);
     }
     for words in array(action.pointer("/approval/short")) {
         output.note(&escape::text(words.as_str().unwrap_or_default()));
     }
-    if !matches!(field(action, "/status").as_str(), "approved" | "accepted") {
-        return;
-    }
-    // The action was told already; that there is no word on this is no failure.
-    if let Ok(answer) = client.get("/v1/pause").await
-        && answer.body["paused"] == true
-    {
-        let words = pause::words(&answer.body);
-        output.note(&escape::text(&format!(
-            "the server is {words}; nothing is sent until somebody resumes it"
-        )));
+}
+
+/// Says whether a pause keeps an action where it is.
+pub(super) async fn note_pause(client: &Client, action: &Value, output: Output) {
+    if matches!(field(action, "/status").as_str(), "approved" | "accepted") {
+        Watch::default().tell(client, output).await;
     }
 }
 

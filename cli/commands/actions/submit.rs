@@ -81,7 +81,7 @@ pub(super) async fn run(args: SubmitArgs, output: Output) -> Outcome {
     // Before the wait, which may end without a word of it.
     output.note(&format!("waiting for {}", escape::text(id)));
     let action = super::wait::until_final(&client, &super::path(id)?, wait, false, output).await?;
-    super::wait::report(&client, &action, false, output).await
+    super::wait::report(&action, false, output)
 }
 
 /// Prints what became of a submission that is not waited for.
@@ -91,12 +91,13 @@ async fn submitted(client: &Client, action: &Value, output: Output) -> Outcome {
         output.value(action)?;
     } else if action.get("id").is_some_and(Value::is_string) {
         output.line(&escape::text(&format!("{} {status}", field(action, "/id"))))?;
-        super::show::note_next(client, action, output).await;
+        super::show::note_next(action, output);
     } else {
         // An idempotent tool was called at once: its answer is the data.
         output.line(&escape::text(&status))?;
         output.value(action.get("result").unwrap_or(&Value::Null))?;
     }
+    super::show::note_pause(client, action, output).await;
     Ok(match status.as_str() {
         "refused" | "failed" => ExitCode::of_status(&status),
         // It was accepted for later, which is what was asked for.

@@ -8,6 +8,7 @@ use holdpoint_engine::tool::parse_duration;
 use serde_json::Value;
 
 use crate::client::{self, ServerArgs};
+use crate::commands::pause::Watch;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -45,22 +46,17 @@ pub(super) async fn run(args: WaitArgs, output: Output) -> Outcome {
     let client = client::connect(&args.server)?;
     let path = super::path(&args.id)?;
     let action = until_final(&client, &path, args.at_most, args.decided, output).await?;
-    report(&client, &action, args.decided, output).await
+    report(&action, args.decided, output)
 }
 
 /// Prints how an action stands, and makes the exit code of it.
-pub(super) async fn report(
-    client: &Client,
-    action: &Value,
-    decided: bool,
-    output: Output,
-) -> Outcome {
+pub(super) fn report(action: &Value, decided: bool, output: Output) -> Outcome {
     let status = field(action, "/status");
     if output.json {
         output.value(action)?;
     } else {
         output.line(&escape::text(&format!("{} {status}", field(action, "/id"))))?;
-        super::show::note_next(client, action, output).await;
+        super::show::note_next(action, output);
     }
     Ok(match status.as_str() {
         // Approved is not done: only who waits for the decision has what was asked for.
@@ -84,7 +80,12 @@ pub(super) async fn until_final(
     let mut answer = while_away(soon, output, || client.get(path)).await?;
     let mut action = std::mem::take(&mut answer.body);
     let mut etag = answer.etag;
+    let (mut pause, mut is_still) = (Watch::default(), true);
     while !is_done(&action, decided) {
+        // People decide while it is paused; only what they decided on is not sent.
+        if is_still && !decided {
+            pause.tell(client, output).await;
+        }
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
@@ -96,7 +97,8 @@ pub(super) async fn until_final(
             Err(error) if error.is_retryable() => return Err(gave_up(&action, error)),
             Err(error) => return Err(error.into()),
         };
-        if !answer.body.is_null() {
+        is_still = answer.body.is_null();
+        if !is_still {
             action = answer.body;
             etag = answer.etag;
         }

@@ -9,6 +9,7 @@ use holdpoint_engine::incarnation;
 use holdpoint_engine::time::{Clock as _, SystemClock, Timestamp};
 use holdpoint_engine::tool::ToolsFile;
 use holdpoint_storage::{EventLog, OpenError, Origin, SledLog, SledOptions};
+use rustix::fs::Access;
 
 use super::{Explained, Findings, NONE, State, people, webhooks};
 use crate::data;
@@ -106,6 +107,19 @@ fn permissions(folder: &Path, findings: &mut Findings) {
             );
             return;
         }
+    }
+    if let Err(error) = rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) {
+        findings.bad(
+            "data folder",
+            format!(
+                "whoever runs this may make no files in {} ({error}): neither the key of webhooks, nor the \
+                 room to start on a full disk, nor what an import, a restore or a newer version writes",
+                folder.display()
+            ),
+            "give it to whom the server runs as, and chmod 700 it; a disk that is read-only must be mounted \
+             to write",
+        );
+        return;
     }
     findings.good("data folder", folder.display().to_string());
 }

@@ -21,7 +21,7 @@ pub(super) use self::embedded::{in_doubt, to_value};
 pub(super) use self::place::{Folder, Place, RunPlaceArgs, open_folder, reopen, run_id, shell};
 pub(super) use self::plan::Job;
 pub(super) use self::receipt::{describe, exit_code};
-pub(super) use self::remote::{inputs, of_request, receipt_of};
+pub(super) use self::remote::{inputs, is_open, of_request, receipt_of};
 pub(super) use self::vars::VarArgs;
 
 use crate::failure::{Failure, Outcome};

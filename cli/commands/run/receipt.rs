@@ -40,6 +40,15 @@ impl Printer {
         }
     }
 
+    /// Says what is no part of the receipt.
+    pub(super) fn note(&self, words: &str) {
+        let output = self.paper.output;
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output.note(words)),
+            None => output.note(words),
+        }
+    }
+
     /// Prints the steps that have ended since.
     pub(super) fn update(&mut self, receipt: &Value) {
         let is_over = |step: &&Value| !GOES_ON.contains(&outcome(step));

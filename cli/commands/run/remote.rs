@@ -12,6 +12,7 @@ use super::embedded::interrupted;
 use super::paper::Paper;
 use super::plan::Job;
 use super::receipt::{Printer, exit_code};
+use crate::commands::pause::Watch;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Outcome};
@@ -105,6 +106,11 @@ pub(in crate::commands) fn of_request(error: Error) -> Failure {
     }
 }
 
+/// Whether a run is not over, as a server tells it.
+pub(in crate::commands) fn is_open(run: &Value) -> bool {
+    ["running", "waiting"].contains(&field(run, "/status").as_str())
+}
+
 /// The receipt in an answer of the server.
 pub(crate) fn receipt_of(mut run: Value) -> Value {
     run.get_mut("receipt").map_or(Value::Null, Value::take)
@@ -118,6 +124,7 @@ async fn follow(args: &RunArgs, client: &Client, run: Value, paper: Paper) -> Ou
     if args.detach {
         printer.finish(&receipt_of(run));
         output.note(&format!("it goes on by itself: {place}"));
+        Watch::default().tell(client, output).await;
         return Ok(ExitCode::Pending);
     }
     let at_most = args.wait.flatten();
@@ -157,8 +164,12 @@ async fn watch(
 ) -> Outcome<(ExitCode, String)> {
     let id = field(&run, "/id");
     let began = Instant::now();
-    while ["running", "waiting"].contains(&field(&run, "/status").as_str()) {
+    let (mut pause, mut is_still) = (Watch::default(), true);
+    while is_open(&run) {
         printer.update(run.get("receipt").unwrap_or(&Value::Null));
+        if is_still && let Some(words) = pause.look(client).await {
+            printer.note(&words);
+        }
         let left = at_most.map_or(POLL_MAX, |at_most| at_most.saturating_sub(began.elapsed()));
         if left.is_zero() {
             break;
@@ -166,6 +177,7 @@ async fn watch(
         let asked = Instant::now();
         let events = run.get("events").and_then(Value::as_u64).unwrap_or(0);
         run = client.wait_for_run(&id, events, left.min(POLL_MAX)).await?;
+        is_still = run.get("events").and_then(Value::as_u64) == Some(events);
         if let Some(rest) = POLL_MIN.checked_sub(asked.elapsed()) {
             tokio::time::sleep(rest).await;
         }

@@ -9,8 +9,10 @@ use holdpoint_engine::time::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
 use super::{INTERRUPTED, ListArgs};
+use crate::commands::pause::Watch;
 use crate::commands::run::{
-    Folder, Place, in_doubt, open_folder, receipt_of, refused, reopen, run_id, shell, to_value,
+    Folder, Place, in_doubt, is_open, open_folder, receipt_of, refused, reopen, run_id, shell,
+    to_value,
 };
 use crate::failure::Outcome;
 use crate::output::{Output, field};
@@ -84,7 +86,13 @@ fn summary(run: &RunSummary) -> Value {
 pub(super) async fn show(place: &Place, id: RunId, output: Output) -> Outcome<Value> {
     let folder = match place {
         Place::Folder(folder) => folder,
-        Place::Server(client) => return Ok(receipt_of(client.run(&id.to_string()).await?)),
+        Place::Server(client) => {
+            let run = client.run(&id.to_string()).await?;
+            if is_open(&run) {
+                Watch::default().tell(client, output).await;
+            }
+            return Ok(receipt_of(run));
+        }
     };
     let log = open_folder(folder, output)?;
     let run = run_in(log.as_ref(), id);
@@ -194,11 +202,6 @@ async fn cancel_there(client: &Client, id: RunId, reason: Option<String>) -> Out
 
 fn must_be_settled(action: &str) -> String {
     format!("noted; the call of {action} is in doubt and must be settled first")
-}
-
-/// Whether somebody carries a run on, as a server tells it.
-fn is_open(run: &Value) -> bool {
-    ["running", "waiting"].contains(&field(run, "/status").as_str())
 }
 
 /// The call of a run of which nobody knows what became of it.

@@ -209,7 +209,7 @@ pub(crate) async fn run(command: WebhooksCommand, matches: &ArgMatches, output: 
 
 async fn carry_out(command: WebhooksCommand, admin: &Admin, output: Output) -> Outcome {
     match command {
-        WebhooksCommand::Ls(_) => print_list(&on::list(admin).await?, output),
+        WebhooksCommand::Ls(_) => print_list(&on::list(admin).await?, admin, output),
         WebhooksCommand::Add(args) => {
             let new = on::New {
                 name: args.name,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::commands::admin::Admin;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Outcome;
@@ -80,11 +81,20 @@ pub(super) fn print(endpoint: &Value, output: Output) -> Outcome {
 }
 
 /// Endpoints as a table.
-pub(super) fn print_list(endpoints: &[Value], output: Output) -> Outcome {
+pub(super) fn print_list(endpoints: &[Value], admin: &Admin, output: Output) -> Outcome {
     if output.json {
         output.value(&json!({ "data": endpoints }))?;
     } else if endpoints.is_empty() {
-        output.note("no webhook endpoints yet; make one with `holdpoint webhooks add`");
+        // A server lists those of the credential only; others may have made some.
+        let none = match admin {
+            Admin::Server(_) => {
+                "no webhook endpoints that you may see; whoever may make one does it with `holdpoint webhooks add`"
+            }
+            Admin::Folder { .. } => {
+                "no webhook endpoints yet; make one with `holdpoint webhooks add`"
+            }
+        };
+        output.note(none);
     } else {
         let rows = endpoints.iter().map(|endpoint| {
             [

@@ -156,6 +156,31 @@ fn a_run_that_nobody_waits_for_says_where_it_is_and_is_called_off_over_the_api()
 }
 
 #[test]
+fn a_pause_that_holds_a_run_is_named_to_whoever_waits_for_it_or_looks_at_it() {
+    let web = Web::open();
+    let House { place, server } = House::open(&json!({}), &release(&web, &web));
+    server.stop();
+    let reason = "the shop is being moved";
+    place.run(&["pause", "--reason", reason]).ok();
+    let server = Server::start(&place, &[]);
+    let house = House { place, server };
+    let run = house.run(&["run", "SKILL.md", "--detach", "--json"]);
+    let told = receipt(&run);
+    let waited = ["run", "SKILL.md", "--wait=1s"];
+    for (told, code) in [
+        (run, 5),
+        (house.run(&waited), 5),
+        (house.run(&[&waited[..], &["--json"]].concat()), 5),
+        (house.run(&["runs", "show", id(&told)]), 0),
+    ] {
+        let told = told.code(code).err;
+        assert!(told.contains("nothing new is sent"), "{told}");
+        assert_eq!(told.matches(reason).count(), 1, "{told}");
+    }
+    assert_eq!(web.requests(), 0);
+}
+
+#[test]
 fn a_schedule_takes_its_file_and_its_variables_as_a_run_does() {
     let web = Web::open();
     let house = House::open(&json!({}), &removal(&web));
