@@ -54,7 +54,6 @@ pub(super) async fn submit(
     headers: HeaderMap,
     body: Body<wire::Submission>,
 ) -> Result<Response, Problem> {
-    params.only(&["wait"], false)?;
     let at_most = wait::asked(&params, &headers)?;
     let request_key = idempotency::request_key(&headers, "POST /v1/actions", &body.canonical())?;
     let submission = Submission {
@@ -157,7 +156,6 @@ pub(super) async fn show(
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    params.only(&["wait"], false)?;
     let id = action_id(&id)?;
     let at_most = wait::asked(&params, &headers)?;
     let known = headers
@@ -201,7 +199,6 @@ pub(super) async fn history(
     Path(id): Path<String>,
     params: Params,
 ) -> Result<AxumJson<wire::Events>, Problem> {
-    params.only(&["after", "limit"], false)?;
     let id = action_id(&id)?;
     let after = params.parsed("after", "a version")?.unwrap_or(0);
     let entries = state.engine.history(&by, id, after, limit(&params)?)?;

@@ -37,9 +37,9 @@ struct Route<'a> {
     answers: Vec<Answer<'a>>,
 }
 
-struct Param<'a> {
-    name: &'a str,
-    place: &'static str,
+pub(super) struct Param<'a> {
+    pub(super) name: &'a str,
+    pub(super) place: &'static str,
     is_required: bool,
     about: &'a str,
 }
@@ -203,7 +203,8 @@ fn route<'a>(
     }
 }
 
-fn parameter(parameter: &RefOr<Parameter>) -> Option<Param<'_>> {
+/// A parameter as it is shown; none where it is only referred to.
+pub(super) fn parameter(parameter: &RefOr<Parameter>) -> Option<Param<'_>> {
     let RefOr::T(parameter) = parameter else {
         return None;
     };

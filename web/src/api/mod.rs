@@ -29,6 +29,7 @@ mod work;
 use std::sync::LazyLock;
 
 use axum::Router;
+use axum::middleware;
 use utoipa::OpenApi as _;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Components, OpenApi};
@@ -81,6 +82,12 @@ pub fn openapi() -> &'static OpenApi {
 }
 
 fn make() -> (Router<AppState>, OpenApi) {
+    let (routes, description) = declared();
+    let strict = routes.route_layer(middleware::from_fn(params::known));
+    (strict, description)
+}
+
+fn declared() -> (Router<AppState>, OpenApi) {
     let mut description = Description::openapi();
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)

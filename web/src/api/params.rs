@@ -1,11 +1,17 @@
 //! Query parameters, read strictly: an unknown or repeated one is an error, not ignored.
+//!
+//! Which there are is said once, where a route is described; [`known`] holds every request against it.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::{FromRequestParts, MatchedPath, Query, Request};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http::request::Parts;
+use http::{Method, Uri};
 
+use super::docs;
 use crate::problem::{Code, FieldError, Problem};
 
 /// The query parameters of a request, in order.
@@ -16,11 +22,47 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Self::read(&parts.uri)
+    }
+}
+
+/// Refuses a request with a parameter that the description of its route does not name.
+pub(super) async fn known(request: Request, next: Next) -> Response {
+    let is_asked = request.uri().query().is_some();
+    let path = request.extensions().get::<MatchedPath>();
+    let names = path
+        .filter(|_| is_asked)
+        .and_then(|path| names_of(request.method(), path.as_str()));
+    if let Some(names) = names
+        && let Err(problem) = Params::read(request.uri()).and_then(|params| params.only(&names))
+    {
+        return problem.into_response();
+    }
+    next.run(request).await
+}
+
+/// The query parameters of a route; none where it does not take the method.
+fn names_of(method: &Method, path: &str) -> Option<Vec<&'static str>> {
+    // Whoever asks for the head of an answer asks as for the answer.
+    let method = match method {
+        &Method::HEAD => "GET",
+        method => method.as_str(),
+    };
+    let (.., operation) =
+        docs::operations(super::openapi()).find(|found| (found.0, found.1) == (path, method))?;
+    let parameters = operation.parameters.iter().flatten();
+    let query = parameters.filter_map(docs::parameter);
+    let query = query.filter(|parameter| parameter.place == "query");
+    Some(query.map(|parameter| parameter.name).collect())
+}
+
+impl Params {
+    fn read(uri: &Uri) -> Result<Self, Problem> {
         let malformed = || Problem::new(Code::BadRequest, "the query of the address is malformed");
         let Query(pairs): Query<Vec<(String, String)>> =
-            Query::try_from_uri(&parts.uri).map_err(|_| malformed())?;
+            Query::try_from_uri(uri).map_err(|_| malformed())?;
         // The decoder puts U+FFFD where there is no UTF-8; a filter for that is not what was meant.
-        let query = parts.uri.query().unwrap_or_default().to_ascii_uppercase();
+        let query = uri.query().unwrap_or_default().to_ascii_uppercase();
         let is_lossy = pairs
             .iter()
             .any(|(name, value)| name.contains('\u{fffd}') || value.contains('\u{fffd}'));
@@ -29,18 +71,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
         }
         Ok(Self(pairs))
     }
-}
 
-impl Params {
-    /// Refuses every parameter that is neither one of `names` nor begins with `label.` where
-    /// `labels` are taken.
-    pub(crate) fn only(&self, names: &[&str], labels: bool) -> Result<(), Problem> {
+    /// Refuses every parameter that is not one of `names`. One that ends in `KEY` stands for all that
+    /// begin so.
+    fn only(&self, names: &[&str]) -> Result<(), Problem> {
         for (name, _) in &self.0 {
-            let is_label = labels
-                && name
-                    .strip_prefix("label.")
-                    .is_some_and(|key| !key.is_empty());
-            if is_label || names.contains(&name.as_str()) {
+            let is_known = names.iter().any(|known| match known.strip_suffix("KEY") {
+                Some(start) => name.strip_prefix(start).is_some_and(|key| !key.is_empty()),
+                None => name == known,
+            });
+            if is_known {
                 continue;
             }
             let detail = match nearest(name, names) {

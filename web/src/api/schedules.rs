@@ -90,9 +90,7 @@ pub(super) async fn create(
 pub(super) async fn list(
     State(state): State<AppState>,
     Caller(by): Caller,
-    params: Params,
 ) -> Result<AxumJson<wire::Schedules>, Problem> {
-    params.only(&[], false)?;
     let data = state.engine.schedules(&by).iter().map(Into::into).collect();
     Ok(AxumJson(wire::Schedules { data }))
 }
@@ -137,7 +135,6 @@ pub(super) async fn delete(
     Path(id): Path<String>,
     params: Params,
 ) -> Result<StatusCode, Problem> {
-    params.only(&["reason"], false)?;
     let reason = params.one("reason")?.unwrap_or("no reason was given");
     let deleted = state.engine.delete_schedule(&by, schedule_id(&id)?, reason);
     deleted.await?;

@@ -3,7 +3,6 @@
 use axum::Json as AxumJson;
 use axum::extract::State;
 
-use super::Params;
 use crate::auth::Caller;
 use crate::problem::{Problem, ProblemBody};
 use crate::state::AppState;
@@ -24,9 +23,7 @@ use crate::wire;
 pub(super) async fn list(
     State(state): State<AppState>,
     _caller: Caller,
-    params: Params,
 ) -> Result<AxumJson<wire::Tools>, Problem> {
-    params.only(&[], false)?;
     let data = state
         .engine
         .registry()

@@ -32,7 +32,6 @@ pub(super) async fn list(
     Caller(by): Caller,
     params: Params,
 ) -> Result<AxumJson<wire::WebhookDeliveries>, Problem> {
-    params.only(&["endpoint"], false)?;
     let id = params
         .one("endpoint")?
         .ok_or_else(|| bad("endpoint", "missing", "say which endpoint: ?endpoint=whk_…"))?;

@@ -174,11 +174,13 @@ impl House {
             ("oscar", vec![]),
             ("root", vec![]),
             ("rita", vec![]),
+            ("alma", vec![]),
         ] {
             let role = match name {
                 "oscar" => Role::Operator,
                 "root" => Role::Admin,
                 "rita" => Role::Requester,
+                "alma" => Role::Auditor,
                 _ => Role::Approver,
             };
             let new = NewPerson {

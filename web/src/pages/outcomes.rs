@@ -1,4 +1,4 @@
-//! The page of the operators: outcomes that nobody knows, what stands still, what cannot be approved.
+//! The page of operators and auditors: outcomes that nobody knows, what stands still, what cannot be approved.
 
 use askama::Template;
 use axum::response::Response;
@@ -14,7 +14,8 @@ use crate::display::Shown;
 
 /// Whether the page is for this person.
 pub(super) fn may_see(person: &Principal) -> bool {
-    person.has(Role::Operator) || person.has(Role::Admin)
+    let roles = [Role::Operator, Role::Auditor, Role::Admin];
+    roles.into_iter().any(|role| person.has(role))
 }
 
 /// One action that needs somebody.
@@ -116,7 +117,7 @@ pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
     let person = visit.person()?;
     if !may_see(person) {
         return Err(PageError::Forbidden(
-            "This page is for operators and administrators. Your own requests are in the queue under “My requests”.".into(),
+            "This page is for operators, auditors and administrators. Your own requests are in the queue under “My requests”.".into(),
         ));
     }
     let now = visit.now();

@@ -32,6 +32,21 @@ async fn incident_96_an_unknown_outcome_is_on_a_page_and_can_be_settled_there() 
 }
 
 #[tokio::test]
+async fn an_auditor_reads_the_unknown_outcomes_and_settles_none() {
+    let house = House::new().await;
+    let id = house.doubt().await;
+    let mut alma = house.signed_in("alma").await;
+    assert!(alma.get("/queue").await.text.contains("/outcomes"));
+    let page = alma.get("/outcomes").await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    assert!(page.text.contains("Close account 77"), "{}", page.text);
+    let words = "Settling is for people with the role of operator.";
+    assert!(page.text.contains(words), "{}", page.text);
+    let settle = format!("/actions/{id}/settle");
+    assert!(!page.text.contains(&settle), "{}", page.text);
+}
+
+#[tokio::test]
 async fn the_page_of_the_operators_is_not_for_others() {
     let house = House::new().await;
     house.doubt().await;

@@ -35,6 +35,39 @@ fn every_reference_in_the_document_leads_somewhere() {
 }
 
 #[tokio::test]
+async fn a_parameter_that_a_route_does_not_name_is_an_error_on_every_route() {
+    let world = World::new().await;
+    for (route, item) in &holdpoint_web::api::openapi().paths.paths {
+        let item = serde_json::to_value(item).expect("methods");
+        let path = route.replace("{id}", "x").replace("{attempt}", "x");
+        for method in item.as_object().expect("methods").keys() {
+            let method = method.to_uppercase();
+            for name in ["bogus", "label.x"] {
+                let target = format!("{path}?{name}=1");
+                let answer = world
+                    .send(world.request("admin", &method, &target, Some("{}")))
+                    .await;
+                let takes_labels = method == "GET" && route == "/v1/actions";
+                if name == "label.x" && takes_labels {
+                    assert_eq!(answer.status, 200, "{}", answer.text);
+                    continue;
+                }
+                assert_eq!(answer.status, 400, "{method} {target}: {}", answer.text);
+                let told = answer.text.contains("unknown_parameter");
+                assert!(told && answer.text.contains(name), "{}", answer.text);
+            }
+        }
+    }
+    for target in ["/v1/runs?limt=1", "/v1/actions?label.=1"] {
+        let answer = world.get("admin", target).await;
+        assert_eq!(answer.status, 400, "{target}: {}", answer.text);
+    }
+    let head = world.call("admin", "HEAD", "/v1/pause?limit=5", None).await;
+    assert_eq!(head.status, 400);
+    assert_eq!(world.get("admin", "/v1/pause").await.status, 200);
+}
+
+#[tokio::test]
 async fn the_docs_page_shows_every_route_and_loads_nothing_from_elsewhere() {
     let world = World::new().await;
     let page = world.get("", "/docs").await;
