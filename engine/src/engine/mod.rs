@@ -163,12 +163,7 @@ impl Engine {
         if record_tools {
             note_tools(log.as_ref(), &registry, time.now()).await?;
         }
-        let lost = recover(&store, confirm_restore)
-            .await
-            .map_err(|error| OpenError::Store(Box::new(error)))?;
-        if 0 < lost {
-            tracing::warn!("{lost} calls were on their way when the process stopped: now unknown");
-        }
+        take_up(&store, confirm_restore).await?;
         if confirm_restore {
             // Last: until every attempt that was on its way is unknown, it is an unconfirmed copy.
             log.confirm_origin()
@@ -311,6 +306,17 @@ impl Engine {
     }
 }
 
+/// Settles what a crash left behind.
+async fn take_up(store: &Arc<Store>, restored: bool) -> Result<(), OpenError> {
+    let lost = recover(store, restored)
+        .await
+        .map_err(|error| OpenError::Store(Box::new(error)))?;
+    if 0 < lost {
+        tracing::warn!("{lost} calls were on their way when the process stopped: now unknown");
+    }
+    Ok(())
+}
+
 /// Records which tools there are since this start. On a full disk they are recorded by the next one.
 async fn note_tools(
     log: &dyn EventLog,
@@ -319,7 +325,7 @@ async fn note_tools(
 ) -> Result<(), OpenError> {
     match tools::record(log, registry, at).await {
         Ok(true) => {
-            tracing::info!(digest = %registry.digest(), "these tools are new, and recorded")
+            tracing::info!(digest = %registry.digest(), "these tools are new, and recorded");
         }
         Ok(false) => {}
         Err(error @ (CommitError::Full(_) | CommitError::TooLarge(_))) => {
