@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use holdpoint_engine::identity::{Identity, ensure_indexes};
 use holdpoint_engine::time::{SystemClock, SystemEntropy};
-use holdpoint_storage::{EventLog, OPENING_THREAD, OpenError, SledLog, SledOptions};
+use holdpoint_storage::{EventLog, OPENING_THREAD, OpenError, SledLog, SledOptions, Trial};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit_code::ExitCode;
@@ -70,6 +70,62 @@ pub(crate) fn open_to_read(folder: &Path, output: Output) -> Outcome<Arc<dyn Eve
     })
 }
 
+/// Where a snapshot keeps a log from opening: says whether the log is whole without it, and what to do.
+pub(crate) fn try_without_snapshot(folder: &Path) -> Outcome<()> {
+    silence_the_store();
+    let place = std::env::temp_dir();
+    let tried = SledLog::try_without_snapshot(folder, &place);
+    let (refusal, trial) = match tried {
+        Ok(None) | Err(OpenError::Locked { .. }) => return Ok(()),
+        Ok(Some(tried)) => tried,
+        Err(error) => return Err(refused(&error)),
+    };
+    let failure = refused(&refusal);
+    let OpenError::Snapshot { file, .. } = refusal else {
+        return Err(failure);
+    };
+    let name = folder.display();
+    let by_hand = format!(
+        "with no server running: `cp -a {name} {name}.kept`, `rm {name}/{}`, `holdpoint verify --data {name}`, and \
+         start the server once that says that all is whole",
+        file.display()
+    );
+    Err(match trial {
+        Trial::Whole {
+            position,
+            hash,
+            compared: true,
+        } => failure
+            .detail(format!(
+                "on a copy without that file all is whole, up to the last record that was acknowledged: {position}:{hash}"
+            ))
+            .help(format!("no backup is needed; {by_hand}")),
+        Trial::Whole {
+            position, hash, ..
+        } => failure
+            .detail(format!(
+                "on a copy without that file the log is whole up to record {position}:{hash}, but the file mark, \
+                 which says how far it was acknowledged, is lost or damaged: records after that one may be missing"
+            ))
+            .help(format!(
+                "only if you know that this was the last record (of a line that `verify` or `export` printed, of the \
+                 last actions): {by_hand}; else keep a copy of the folder as it is, then restore the last backup"
+            )),
+        Trial::Broken { reason } => failure
+            .detail(format!(
+                "on a copy without that file the log is not whole either: {reason}"
+            ))
+            .help("keep a copy of the folder as it is, then restore the last backup"),
+        Trial::NoRoom { needed } => failure
+            .detail(format!(
+                "there is no room for a copy in {}: {} MiB have to be free",
+                place.display(),
+                needed / (1024 * 1024) + 1
+            ))
+            .help("name a folder with more room in TMPDIR, and run it again"),
+    })
+}
+
 /// The store panics on some kinds of damage; the error that opening answers says it in words.
 pub(crate) fn silence_the_store() {
     let usual = std::panic::take_hook();
@@ -105,6 +161,10 @@ pub(crate) fn refused(error: &OpenError) -> Failure {
         ),
         OpenError::NewerFormat { .. } => failure.help("nothing was changed; use the newer version"),
         OpenError::Damaged { .. } => failure,
+        OpenError::Snapshot { path, .. } => failure.help(format!(
+            "with no server running, `holdpoint verify --data {}` tries it on a copy of its own, and says what to do",
+            path.display()
+        )),
         OpenError::NotEmpty { .. } => failure.with_code(ExitCode::Usage),
         OpenError::Full { .. } => failure.help("nothing is lost; it goes on once there is room"),
         OpenError::Io { .. } => failure.help("look at the folder, its owner and its disk"),

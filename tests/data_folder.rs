@@ -10,6 +10,8 @@ mod client;
 mod desk;
 #[path = "../storage/tests/full_disk/small.rs"]
 mod small;
+#[path = "data_folder/snapshot.rs"]
+mod snapshot;
 #[expect(dead_code, reason = "the tests of the commands use more of it")]
 #[path = "cli/support.rs"]
 mod support;

@@ -45,6 +45,7 @@ pub(crate) async fn run(args: VerifyArgs, matches: &ArgMatches, output: Output) 
         let file = config::load_settings(args.place.config.as_deref())?;
         let settings =
             Settings::resolve(args.place.data.as_ref(), None, file, config::leaf(matches));
+        data::try_without_snapshot(&settings.data.value)?;
         let log = data::open_to_read(&settings.data.value, output)?;
         let result = check(log.as_ref(), expect, output);
         log.close().await;

@@ -22,6 +22,7 @@ pub mod memory;
 pub mod record;
 pub mod seeded;
 pub mod sled_log;
+pub mod subscription;
 pub mod transfer;
 pub mod verify;
 
@@ -29,8 +30,9 @@ pub use batch::{Batch, Claim, IndexPut, StreamAppend};
 pub use claims::Claims;
 pub use log::{
     AppendError, Appended, Direction, Entries, EventLog, OpenError, Origin, ReadError, ScanRange,
-    Stats, Subscription, TailSource,
+    Stats,
 };
 pub use memory::MemoryLog;
 pub use record::{Hash, NewRecord, Position, Record, StreamId, Version};
-pub use sled_log::{OPENING_THREAD, SledLog, SledOptions};
+pub use sled_log::{OPENING_THREAD, SledLog, SledOptions, Trial};
+pub use subscription::{Subscription, TailSource};

@@ -13,10 +13,10 @@ use crate::batch::Batch;
 use crate::bounds;
 use crate::chain::{self, Head};
 use crate::log::{
-    AppendError, Appended, Direction, Entries, EventLog, ReadError, ScanRange, Stats, Subscription,
-    TailSource,
+    AppendError, Appended, Direction, Entries, EventLog, ReadError, ScanRange, Stats,
 };
 use crate::record::{Hash, Position, Record, StreamId, Version};
+use crate::subscription::{Subscription, TailSource};
 
 /// A log in memory. See the [module](self).
 pub struct MemoryLog {

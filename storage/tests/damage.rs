@@ -1,6 +1,9 @@
 //! Folders that are not as they were left. What was acknowledged is there, or the loss is named;
 //! never anything between.
 
+#[path = "damage/snapshot.rs"]
+mod snapshot;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,37 +24,42 @@ fn open(path: &Path) -> Result<SledLog, OpenError> {
     )
 }
 
+/// How many records a filled log has.
+const RECORDS: u64 = 400;
+
+/// A record and an index entry.
+fn batch(version: u64) -> Batch {
+    let record = NewRecord {
+        time_ms: 1,
+        actor: "a".into(),
+        kind: "k".into(),
+        body: version.to_string().repeat(100).into_bytes(),
+    };
+    let append = StreamAppend {
+        stream: StreamId::new("s").expect("a name"),
+        expected: version,
+        records: vec![record],
+    };
+    let key = version.to_be_bytes().to_vec();
+    let put = IndexPut {
+        index: 1,
+        value: key.clone(),
+        key,
+    };
+    Batch {
+        streams: vec![append],
+        puts: vec![put],
+        ..Batch::default()
+    }
+}
+
 /// A closed log with records and index entries.
 fn filled(path: &Path) -> Vec<Record> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let log = open(path).expect("opens");
     let records = runtime.block_on(async {
-        for version in 0..400 {
-            let stream = StreamId::new("s").expect("a name");
-            let body = version.to_string().repeat(100).into_bytes();
-            let record = NewRecord {
-                time_ms: 1,
-                actor: "a".into(),
-                kind: "k".into(),
-                body,
-            };
-            let append = StreamAppend {
-                stream,
-                expected: version,
-                records: vec![record],
-            };
-            let key = version.to_be_bytes().to_vec();
-            let put = IndexPut {
-                index: 1,
-                value: key.clone(),
-                key,
-            };
-            let batch = Batch {
-                streams: vec![append],
-                puts: vec![put],
-                ..Batch::default()
-            };
-            log.append(batch).await.expect("appends");
+        for version in 0..RECORDS {
+            log.append(batch(version)).await.expect("appends");
         }
         // The last write has no record: its loss must show all the same.
         let put = IndexPut {
@@ -90,6 +98,10 @@ fn whole_or_told(path: &Path, records: &[Record]) -> bool {
         Ok(log) => log,
         Err(OpenError::Damaged { reason, advice, .. }) => {
             assert!(!reason.is_empty() && !advice.is_empty());
+            return false;
+        }
+        Err(OpenError::Snapshot { reason, file, .. }) => {
+            assert!(!reason.is_empty() && path.join(file).is_file());
             return false;
         }
         Err(other) => panic!("another error: {other}"),
@@ -218,6 +230,13 @@ fn files_of_the_store_that_are_garbage_or_missing_are_named() {
         let missing = root.path().join(format!("missing{number}"));
         copy(&intact, &missing);
         fs::remove_file(missing.join(name)).expect("removes");
+        for folder in [&garbage, &missing] {
+            let refusal = open(folder).err().map(|error| error.to_string());
+            // Of garbage in the database itself nothing is left but the mark to speak of.
+            let is_named = refusal
+                .is_none_or(|words| words.contains(name) || words.contains("its end was lost"));
+            assert!(is_named, "{name} is not named");
+        }
         let whole = whole_or_told(&missing, &records);
         assert_eq!(
             whole,

@@ -76,6 +76,8 @@ fn key(position: u64) -> Vec<u8> {
 /// Works on the closed store with its own library.
 fn with_store(path: &Path, change: impl FnOnce(&sled::Db)) {
     let store = sled::open(path.join("store")).expect("opens");
+    // It has written another snapshot; whoever knows the format knows the note of it as well.
+    drop(std::fs::remove_file(path.join("snapshot")));
     change(&store);
     store.flush().expect("flushes");
 }

@@ -59,7 +59,7 @@ pub(super) fn damage(error: &sled::Error) -> String {
         sled::Error::Corruption { at: Some(at), .. } => {
             format!("its file store/db is damaged at byte {}", at.lid())
         }
-        sled::Error::Corruption { at: None, .. } => "its files in store/ are damaged".to_owned(),
+        sled::Error::Corruption { at: None, .. } => "its file store/db is damaged".to_owned(),
         other => other.to_string(),
     }
 }

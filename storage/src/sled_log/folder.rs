@@ -6,6 +6,7 @@
 //!              which file the store was in (see the module `origin`)
 //! store/       the files of sled
 //! mark         how far the log has been acknowledged (see the module `mark`)
+//! snapshot     which snapshot the store has (see the module `snapshot`)
 //! reserve      room that is given back to open the log on a full disk
 //! ```
 
@@ -13,15 +14,15 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::SledOptions;
 use super::marker::{self, MARKER, MARKER_NEW, State};
 use super::names::{name_at_once, sync_folder};
 use super::origin::{Birth, Noted};
 use super::reserve::{self, RESERVE, Reserve, free_bytes};
+use super::snapshot;
 use crate::log::OpenError;
-use crate::seeded::Bug;
 
 /// How much is read at a time where a file is only read to see that it can be.
 const READ_BYTES: usize = 1024 * 1024;
@@ -119,7 +120,7 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
         };
-        for name in [RESERVE, MARKER, LOCK] {
+        for name in [RESERVE, snapshot::NOTE, MARKER, LOCK] {
             remove(name).map_err(io)?;
         }
         Ok(())
@@ -159,22 +160,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes the snapshots of sled that were never finished: it would take the newest of them for
-    /// a whole one and never open again.
-    pub(super) fn remove_unfinished_snapshots(&self) -> io::Result<()> {
-        for entry in fs::read_dir(self.store())? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let is_unfinished = name.starts_with("snap.") && name.ends_with(".generating");
-            if is_unfinished && !Bug::SnapshotLeftoverKept.is_on() {
-                fs::remove_file(entry.path())?;
-                info!("removed the unfinished snapshot {name}");
-            }
-        }
-        Ok(())
-    }
-
     /// Reads all files of the store once, so that a device that cannot read them says so now. While
     /// sled opens, it takes a failed read for the end of what was written, and overwrites what follows.
     pub(super) fn read_through(&self) -> io::Result<()> {
@@ -192,6 +177,15 @@ impl Folder {
             }
         }
         Ok(())
+    }
+
+    /// Whether the file of sled's settings is as it was written: its checksum is its end.
+    pub(super) fn is_configuration_whole(&self) -> bool {
+        fs::read(self.store().join("conf")).is_ok_and(|bytes| {
+            bytes.split_last_chunk().is_some_and(|(content, checksum)| {
+                u32::from_le_bytes(*checksum) == crc32fast::hash(content)
+            })
+        })
     }
 
     /// Opens sled's file a second time, to sync it. Before sled does: the system tells of a failed

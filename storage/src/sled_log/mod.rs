@@ -10,7 +10,9 @@
 //! * `view`: readers see the durable state only.
 //! * `waker`: where a write of sled fails, it lets the writer wait for ever; somebody wakes it.
 //! * `fault`, `tree`: sled panics on some kinds of damage, and in closing; that is caught and named.
+//! * `snapshot`: sled believes the file from which it finds its pages; so that is judged first.
 //! * `mark`, `whole`, `open`: opening notices a lost end and any other damage, and refuses it in words.
+//! * `trial`: whether a log whose snapshot is damaged is whole without it, tried on a copy.
 //!
 //! After an I/O error sled refuses to read what it has not cached, so reads may fail too until the
 //! log is opened again.
@@ -27,9 +29,11 @@ mod open;
 mod origin;
 mod reserve;
 mod scan;
+mod snapshot;
 mod store;
 mod sync;
 mod tree;
+mod trial;
 mod values;
 mod view;
 mod waker;
@@ -50,15 +54,17 @@ use self::folder::{Folder, Purpose};
 use self::group::Tails;
 use self::open::Opened;
 use self::sync::mpsc;
+pub use self::trial::Trial;
 use self::view::View;
 use self::waker::Waker;
 use crate::batch::Batch;
 use crate::bounds;
 use crate::log::{
     AppendError, Appended, Direction, Entries, EventLog, OpenError, Origin, ReadError, ScanRange,
-    Stats, Subscription,
+    Stats,
 };
 use crate::record::{Position, Record, StreamId, Version};
+use crate::subscription::Subscription;
 
 /// The most bytes of batches that wait for the writer, in KiB: a few of the largest ones.
 const QUEUE_KIB_MAX: u32 = 64 * 1024;
@@ -138,6 +144,16 @@ impl SledLog {
     /// was none. The log must be closed.
     pub fn discard_import(path: impl AsRef<Path>) -> Result<(), OpenError> {
         Folder::discard_import(path.as_ref())
+    }
+
+    /// Where the snapshot of the store in the folder `path` keeps the log from opening: that refusal, and
+    /// whether the log is whole without it, tried on a copy in a new folder below `place`, which is
+    /// removed again. `None` where that is not what is wrong. Changes nothing in the folder.
+    pub fn try_without_snapshot(
+        path: impl AsRef<Path>,
+        place: impl AsRef<Path>,
+    ) -> Result<Option<(OpenError, Trial)>, OpenError> {
+        trial::run(path.as_ref(), place.as_ref())
     }
 
     fn open_to(path: &Path, options: &SledOptions, purpose: Purpose) -> Result<Self, OpenError> {

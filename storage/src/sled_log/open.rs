@@ -15,6 +15,7 @@ use super::keys::{self, Tip};
 use super::mark::{Mark, Marked};
 use super::marker::State;
 use super::reserve::Reserve;
+use super::snapshot::{self, Judged};
 use super::store::Store;
 use super::tree::Tree;
 use super::whole::{self, read};
@@ -43,22 +44,71 @@ pub(super) fn open(
     options: &SledOptions,
     purpose: Purpose,
 ) -> Result<Opened, OpenError> {
-    let io = |source| open_error(path, source);
     let (folder, state) = Folder::take(path, options, purpose)?;
+    let lost = prepare(path, &folder, state)?;
+    open_taken(path, options, folder, state).map_err(|error| match (error, lost) {
+        (
+            OpenError::Damaged {
+                path,
+                reason,
+                advice,
+            },
+            Some(lost),
+        ) => OpenError::Damaged {
+            path,
+            reason: format!("its file store/{lost} is missing; without it, {reason}"),
+            advice,
+        },
+        (error, _) => error,
+    })
+}
+
+/// Makes the folder ready for sled; answers with the name of a snapshot that should be there and is not.
+fn prepare(path: &Path, folder: &Folder, state: State) -> Result<Option<String>, OpenError> {
+    let io = |source| open_error(path, source);
+    let mut lost = None;
     match state {
         State::Creating | State::Importing => folder.start_over().map_err(io)?,
         State::Ready => {
-            if !folder.store().join("db").is_file() || !folder.store().join("conf").is_file() {
-                return Err(damaged(
-                    path,
-                    "the files of its store are missing".to_owned(),
-                ));
+            for name in ["db", "conf"] {
+                if !folder.store().join(name).is_file() {
+                    return Err(damaged(path, format!("its file store/{name} is missing")));
+                }
             }
-            folder.remove_unfinished_snapshots().map_err(io)?;
+            snapshot::remove_unfinished(&folder.store()).map_err(io)?;
             folder.read_through().map_err(io)?;
+            lost = judge_snapshot(path, folder)?;
         }
     }
+    snapshot::forget(path).map_err(io)?;
     folder.make_room_to_open().map_err(io)?;
+    Ok(lost)
+}
+
+/// Refuses a snapshot that is not to be believed; answers with the name of one that is gone.
+pub(super) fn judge_snapshot(path: &Path, folder: &Folder) -> Result<Option<String>, OpenError> {
+    let judged = snapshot::judge(path, &folder.store());
+    match judged.map_err(|source| open_error(path, source))? {
+        Judged::Good => Ok(None),
+        Judged::Missing(name) => {
+            warn!("the file store/{name} is missing; the log is read without it");
+            Ok(Some(name))
+        }
+        Judged::Wrong { file, reason } => Err(OpenError::Snapshot {
+            path: path.to_owned(),
+            file: Path::new("store").join(file),
+            reason,
+        }),
+    }
+}
+
+fn open_taken(
+    path: &Path,
+    options: &SledOptions,
+    folder: Folder,
+    state: State,
+) -> Result<Opened, OpenError> {
+    let io = |source| open_error(path, source);
     let file = folder.open_file().map_err(io)?;
     let db = open_store(path, &folder, options)?;
     folder.sync_names().map_err(io)?;
@@ -106,6 +156,7 @@ pub(super) fn open(
     // the tree, so readers would see them: bring them to the device first.
     store.sync().map_err(io)?;
     mark.set(&tip).map_err(io)?;
+    store.note_snapshot();
     if let Some(reason) = store.too_full(0) {
         warn!("what is there can be read, but nothing new is taken: {reason}");
     }
@@ -168,6 +219,9 @@ fn open_store(path: &Path, folder: &Folder, options: &SledOptions) -> Result<Tre
                 thread::sleep(Duration::from_millis(5));
             }
             sled::Error::Io(source) => return Err(io(at(&folder.store(), &source))),
+            sled::Error::Corruption { at: None, .. } if !folder.is_configuration_whole() => {
+                return Err(damaged(path, "its file store/conf is damaged".to_owned()));
+            }
             other => return Err(damaged(path, fault::damage(&other))),
         }
     }

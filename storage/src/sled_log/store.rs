@@ -9,6 +9,7 @@ use super::folder::Folder;
 use super::marker::State;
 use super::origin::Noted;
 use super::reserve::Reserve;
+use super::snapshot;
 use super::tree::Tree;
 use crate::seeded::Bug;
 
@@ -48,6 +49,11 @@ impl Store {
                 self.folder.path().display()
             )
         })
+    }
+
+    /// Notes which snapshot sled has left, for the next start to know it by.
+    pub(super) fn note_snapshot(&self) {
+        snapshot::remember(self.folder.path(), &self.folder.store());
     }
 
     /// Sets the reserve for a full disk aside, once there is room; answers whether there is none yet.

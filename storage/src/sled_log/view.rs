@@ -24,9 +24,10 @@ use super::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::values::{self, ValueError};
 use crate::chain::Head;
 use crate::codec;
-use crate::log::{Direction, Entries, ReadError, ScanRange, TailSource};
+use crate::log::{Direction, Entries, ReadError, ScanRange};
 use crate::record::{Position, Record, StreamId, Version};
 use crate::seeded::Bug;
+use crate::subscription::TailSource;
 
 /// The values that keys had before the batch that is on its way; `None` for no value.
 pub(super) type Overlay = BTreeMap<Vec<u8>, Option<Vec<u8>>>;

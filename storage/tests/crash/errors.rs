@@ -81,9 +81,11 @@ fn judge(lived: &Lived, counted: &mut Counted) -> bool {
     };
     counted.refused_in_words += u64::from(lived.said().any(|line| line.starts_with("refused ")));
     counted.stopped += u64::from(lived.said().any(|line| line.starts_with("stopped ")));
-    // The lock says who has the folder, for other processes to tell; the reserve is room for later.
-    // Neither holds anything of the log, and a warning is all that a failure there is worth.
-    let of_the_log = !what.ends_with(" log/lock") && !what.ends_with(" log/reserve");
+    // The lock says who has the folder, for other processes to tell; the reserve is room for later; the
+    // note of the snapshot is for the next start. None of them holds anything of the log, and a warning is
+    // all that a failure there is worth.
+    let apart = [" log/lock", " log/reserve", " log/snapshot"];
+    let of_the_log = !apart.iter().any(|name| what.ends_with(name));
     if of_the_log && "ws".contains(*kind) {
         let mut tried = Vec::new();
         for seen in &lived.trace[at..] {

@@ -29,4 +29,4 @@ use holdpoint_engine::{
     action, approval, canon, engine, identity, limits, seeded, target, time, tool,
 };
 #[expect(unused_imports, reason = "not every name is in use at every time")]
-use holdpoint_storage::{batch, bounds, chain, codec, record, verify};
+use holdpoint_storage::{batch, bounds, chain, codec, record, subscription, verify};
