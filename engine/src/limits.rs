@@ -140,6 +140,9 @@ pub const RESENDS_MAX: u32 = 3;
 /// than any queue of a healthy house.
 pub const OVERDUE_MS: u64 = 60 * 1000;
 
+/// For how many days an alarm is shown: nobody takes it back, and whoever looks once a week still sees it.
+pub const ALARM_SHOWN_DAYS: u64 = 7;
+
 // --- workers that pull ----------------------------------------------------------------------
 
 /// The shortest lease, in milliseconds: a pause of a busy machine must not end it.

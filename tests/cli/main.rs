@@ -1,5 +1,6 @@
 //! The command line, as a person or a script meets it: every test runs the real program.
 
+mod alarm;
 mod bench;
 mod care;
 mod endpoints;

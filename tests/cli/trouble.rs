@@ -14,7 +14,7 @@ use crate::support::{Place, Server};
 use crate::webhooks::{self, Receiver};
 
 /// What a server answers to a plain `GET`.
-fn get(server: &Server, path: &str) -> String {
+pub(crate) fn get(server: &Server, path: &str) -> String {
     let address = server.url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).expect("connects");
     write!(

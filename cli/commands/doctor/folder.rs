@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use holdpoint_engine::action::Trouble;
 use holdpoint_engine::engine::{attention_in, paused_in};
 use holdpoint_engine::identity::Identity;
 use holdpoint_engine::incarnation;
@@ -268,11 +269,13 @@ fn actions(log: &dyn EventLog, identity: &Identity, findings: &mut Findings) {
                     next: &one.why.next,
                     tried: &tried,
                 };
-                let help = format!(
+                let help = match one.why.trouble {
+                    Trouble::Alarm => one.why.help.clone(),
+                    Trouble::Unknown | Trouble::Stuck | Trouble::Short => format!(
                     "no server runs on the folder, so nothing moves: start it with `holdpoint \
                      serve`. {}",
                     one.why.help
-                );
+                )};
                 findings.warn("actions", why.words(), &help);
             }
             if let Some(words) = super::more_in_words(found.left_off()) {

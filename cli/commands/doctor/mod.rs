@@ -73,6 +73,7 @@ impl Explained<'_> {
         let what = match self.trouble {
             "unknown" => "the call went out, and whether it took effect is not known",
             "short" => "fewer people may vote than it asks for",
+            "alarm" => "there is an alarm about its key",
             _ => "it could be called, and is not",
         };
         let mut words = format!(
@@ -88,14 +89,15 @@ impl Explained<'_> {
 }
 
 /// That every action goes its way.
-const NONE: &str = "none has an unknown outcome, none stands still, none lacks people who may vote";
+const NONE: &str = "none has an unknown outcome, none stands still, none lacks people who may vote, none \
+                    has an alarm about its key";
 
 /// How many were not explained one by one; none where all were.
-fn more_in_words([unknown, stuck, short]: [u64; 3]) -> Option<String> {
-    (0 < unknown + stuck + short).then(|| {
+fn more_in_words([unknown, stuck, short, alarms]: [u64; 4]) -> Option<String> {
+    (0 < unknown + stuck + short + alarms).then(|| {
         format!(
             "{unknown} more unknown outcomes, {stuck} more that stand still, {short} more that lack \
-             people who may vote"
+             people who may vote, {alarms} more alarms"
         )
     })
 }

@@ -103,7 +103,8 @@ pub(super) async fn look(
                     .as_u64()
                     .unwrap_or(0)
             };
-            let totals = ["unknown", "stuck", "short"].map(|trouble| (trouble, total(trouble)));
+            let totals =
+                ["unknown", "stuck", "short", "alarm"].map(|trouble| (trouble, total(trouble)));
             more(totals, found, findings);
             webhooks::at_server(&client, findings).await;
         }
@@ -111,7 +112,7 @@ pub(super) async fn look(
 }
 
 /// How many of them were not explained, and where they are listed.
-fn more(totals: [(&str, u64); 3], found: &[Value], findings: &mut Findings) {
+fn more(totals: [(&str, u64); 4], found: &[Value], findings: &mut Findings) {
     let told = found.iter().take(EXPLAINED_MAX);
     let of = |trouble: &str| told.clone().filter(|one| one["trouble"] == trouble).count() as u64;
     let left = totals.map(|(trouble, total)| total.saturating_sub(of(trouble)));
@@ -119,7 +120,7 @@ fn more(totals: [(&str, u64); 3], found: &[Value], findings: &mut Findings) {
         findings.warn(
             "actions",
             words,
-            "`holdpoint actions ls --status unknown` (or approved, accepted, staged) lists them all; the \
+            "`holdpoint actions ls --status unknown` (or approved, accepted, staged, failed) lists them all; the \
              page /outcomes of the server explains the first of each",
         );
     }

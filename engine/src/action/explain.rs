@@ -20,6 +20,8 @@ pub enum Trouble {
     Stuck,
     /// Fewer people may vote on it than its approval asks for.
     Short,
+    /// The target may know its key with another request.
+    Alarm,
 }
 
 impl Trouble {
@@ -29,6 +31,7 @@ impl Trouble {
             Self::Unknown => "unknown",
             Self::Stuck => "stuck",
             Self::Short => "short",
+            Self::Alarm => "alarm",
         }
     }
 }
@@ -152,7 +155,7 @@ fn stuck(action: &Action, since: Timestamp, paused: bool, elapsed: &Elapsed) -> 
 }
 
 /// What was sent, what was asked, and what came of it.
-fn tried(action: &Action, events: &[Event]) -> Vec<String> {
+pub(super) fn tried(action: &Action, events: &[Event]) -> Vec<String> {
     let mut lines: Vec<String> = action.attempts.iter().map(attempt).collect();
     if let Phase::Unknown { checks, .. } = &action.phase
         && 0 < *checks

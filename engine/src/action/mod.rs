@@ -12,6 +12,7 @@
 //! clock, no randomness: time, ids and everything read from the world arrive inside the command.
 //! The whole table of transitions is in `docs/TRANSITIONS.md`, which a test keeps true.
 
+mod alarm;
 mod command;
 mod decide;
 mod describe;
@@ -28,6 +29,7 @@ mod reminder;
 mod state;
 mod transitions;
 
+pub use alarm::explain_alarm;
 pub use command::{Arrangement, AttemptOutcome, Command, Finding, Holder, Refusal, Revalidation};
 pub use decide::decide;
 pub use describe::describe;

@@ -1,4 +1,5 @@
-//! What needs a person: unknown outcomes, what stands still, and what cannot be approved (invariant I27).
+//! What needs a person: unknown outcomes, what stands still, what cannot be approved, and alarms
+//! (invariant I27).
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -7,10 +8,12 @@ use holdpoint_storage::{Direction, EventLog, ScanRange};
 
 use super::voters::shortages;
 use super::{Engine, ListError, Versioned};
-use crate::action::{ActionId, Event, Explanation, Status, Trouble, explain, explain_short};
+use crate::action::{
+    ActionId, Event, Explanation, Status, Trouble, explain, explain_alarm, explain_short,
+};
 use crate::approval::Voter;
 use crate::identity::Principal;
-use crate::limits::OVERDUE_MS;
+use crate::limits::{ALARM_SHOWN_DAYS, OVERDUE_MS};
 use crate::store::codec::{self, VIEW_FORMAT};
 use crate::store::index::{self, OpenKey, WorkKey};
 use crate::store::{PauseSwitch, load, open_of};
@@ -54,22 +57,29 @@ pub struct AttentionList {
     pub short: Vec<Attention>,
     /// How many cannot be approved: at least so many, where thousands wait for people.
     pub short_total: u64,
+    /// What ended with an alarm in the last [`ALARM_SHOWN_DAYS`], the last one first; at most
+    /// [`ATTENTION_MAX`].
+    pub alarms: Vec<Attention>,
+    /// How many ended with an alarm: at least so many, where there are thousands.
+    pub alarm_total: u64,
 }
 
 impl AttentionList {
     /// All that are explained, unknown outcomes first.
     pub fn iter(&self) -> impl Iterator<Item = &Attention> {
-        self.unknown.iter().chain(&self.stuck).chain(&self.short)
+        let rest = self.stuck.iter().chain(&self.short).chain(&self.alarms);
+        self.unknown.iter().chain(rest)
     }
 
-    /// How many unknown outcomes, how many that stand still, and how many that cannot be approved are
-    /// not explained here.
-    pub fn left_off(&self) -> [u64; 3] {
+    /// How many unknown outcomes, how many that stand still, how many that cannot be approved, and how
+    /// many alarms are not explained here.
+    pub fn left_off(&self) -> [u64; 4] {
         let rest = |total: u64, told: &[Attention]| total.saturating_sub(told.len() as u64);
         [
             rest(self.unknown_total, &self.unknown),
             rest(self.stuck_total, &self.stuck),
             rest(self.short_total, &self.short),
+            rest(self.alarm_total, &self.alarms),
         ]
     }
 }
@@ -137,6 +147,7 @@ fn attention(
     }
     let unknown = unknown(log, paused, elapsed)?;
     let (short, short_total) = short(log, approvers, elapsed.now())?;
+    let (alarms, alarm_total) = alarms(log, elapsed.now())?;
     Ok(AttentionList {
         // Of one that came since the count there is at least this one.
         unknown_total: unknown_total.max(unknown.len() as u64),
@@ -145,6 +156,8 @@ fn attention(
         stuck_total: overdue.len().saturating_sub(not_stuck) as u64,
         short,
         short_total,
+        alarms,
+        alarm_total,
     })
 }
 
@@ -278,6 +291,29 @@ fn short(
         }
     }
     Ok((found, total))
+}
+
+/// What ended with an alarm a short time ago, the last one first, and how much there is of that.
+fn alarms(log: &dyn EventLog, now: Timestamp) -> Result<(Vec<Attention>, u64), ListError> {
+    let shown_ms = ALARM_SHOWN_DAYS * 24 * 60 * 60 * 1000;
+    let before = Timestamp(now.0.saturating_sub_unsigned(shown_ms));
+    let above = index::alarms_after(before);
+    let range = ScanRange {
+        above: Some(&above),
+        ..ScanRange::default()
+    };
+    let entries = log.scan(index::ALARM, range, EXAMINED_MAX, Direction::Backward)?;
+    let mut found = Vec::new();
+    for (key, _) in entries.iter().take(ATTENTION_MAX) {
+        let Some((at, id)) = index::parse_moment_and_id(key) else {
+            continue;
+        };
+        if let Some(view) = load(log, id).map_err(unreadable)? {
+            let why = explain_alarm(&view.action, at);
+            found.push(Attention { view, why });
+        }
+    }
+    Ok((found, entries.len() as u64))
 }
 
 /// An action with why it does not move; none where it moves, or is not there any more.

@@ -33,12 +33,16 @@ pub(crate) fn events(action: &Action, events: &[Event]) {
             Event::AttemptRefused {
                 http_status: Some(422),
                 ..
-            } => tracing::warn!(
-                action.id = %action.id,
-                tool = %tool,
-                "{} of {tool}: the target answered 422; it may know the key with another request",
-                action.id
-            ),
+            } if action.alarmed_at().is_some() => {
+                counter!("holdpoint_key_alarms_total", "tool" => tool.clone()).increment(1);
+                tracing::error!(
+                    action.id = %action.id,
+                    tool = %tool,
+                    "{} of {tool}: the target answered 422 to a call with a key; it may know the key \
+                     with another request. Look at `holdpoint doctor`",
+                    action.id
+                );
+            }
             Event::ResendFailed {
                 http_status: Some(status @ 422),
                 ..

@@ -7,6 +7,7 @@
 //! | 3 meta | a name | see [`META_VIEWS`], [`META_TOTALS`], [`META_KINDS`] |
 //! | 10 work | tool, 0, due (8), id (16) | the digest of the tool (32) |
 //! | 11 claimed | digest of worker and key (32), id (16) | the fingerprint of the claim (32) |
+//! | 12 alarm | when (8), id (16) | the name of the tool |
 //! | 60 remind | due (8), id (16) | the name of the tool |
 //!
 //! Index 2 holds what is waiting, not what has happened: every action that is not final has exactly
@@ -15,7 +16,8 @@
 //! never due by itself (it waits for a person or a worker) stands at the end of its lane.
 //!
 //! Index 10 holds what workers may pull, now or later, by tool. What a worker has is not in it. Index 11
-//! holds what workers have, where they asked for it under a key.
+//! holds what workers have, where they asked for it under a key. Index 12 holds what has ended with an
+//! alarm, in the order of when.
 
 use crate::action::{Action, ActionId, ClaimKey, Phase, Status};
 use crate::canon::Digest;
@@ -31,6 +33,8 @@ pub(crate) const META: u8 = 3;
 pub(crate) const WORK: u8 = 10;
 /// What workers have, by the key under which they asked.
 pub(crate) const CLAIMED: u8 = 11;
+/// What ended with an alarm, and when.
+pub(crate) const ALARM: u8 = 12;
 /// Who is to be reminded, and when. Apart from the open index, whose order is that of the deadlines.
 pub(crate) const REMIND: u8 = 60;
 
@@ -115,24 +119,38 @@ impl RemindKey {
 
     /// The 24 bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut key = self.due.0.max(0).to_be_bytes().to_vec();
-        key.extend_from_slice(self.id.as_bytes());
-        key
+        moment_and_id(self.due, self.id)
     }
 
     /// The other way round; none for bytes that are no entry.
     pub(crate) fn parse(key: &[u8]) -> Option<Self> {
-        let (due, id) = key.split_at_checked(8)?;
-        Some(Self {
-            due: Timestamp(i64::from_be_bytes(due.try_into().ok()?)),
-            id: ActionId::from_bytes(id.try_into().ok()?),
-        })
+        let (due, id) = parse_moment_and_id(key)?;
+        Some(Self { due, id })
     }
 
     /// The first key that is due after `now`.
     pub(crate) fn after(now: Timestamp) -> Vec<u8> {
         now.0.max(0).saturating_add(1).to_be_bytes().to_vec()
     }
+}
+
+/// The key of what is sorted by a moment, in 24 bytes. Moments before 1970 are as old as 1970.
+fn moment_and_id(moment: Timestamp, id: ActionId) -> Vec<u8> {
+    let mut key = moment.0.max(0).to_be_bytes().to_vec();
+    key.extend_from_slice(id.as_bytes());
+    key
+}
+
+/// What the keys of alarms after a moment come behind.
+pub(crate) fn alarms_after(moment: Timestamp) -> Vec<u8> {
+    moment_and_id(moment, ActionId::from_bytes([u8::MAX; 16]))
+}
+
+/// The other way round; none for bytes that are no such key.
+pub(crate) fn parse_moment_and_id(key: &[u8]) -> Option<(Timestamp, ActionId)> {
+    let (moment, id) = key.split_at_checked(8)?;
+    let moment = Timestamp(i64::from_be_bytes(moment.try_into().ok()?));
+    Some((moment, ActionId::from_bytes(id.try_into().ok()?)))
 }
 
 /// One entry beside a view.
@@ -171,7 +189,12 @@ impl Entries {
             key: claimed.bytes(),
             value: claimed.asked.fingerprint.as_bytes().to_vec(),
         });
-        let all = [open, work, claimed, remind];
+        let alarm = action.alarmed_at().map(|at| Entry {
+            index: ALARM,
+            key: moment_and_id(at, action.id),
+            value: tool(),
+        });
+        let all = [open, work, claimed, remind, alarm];
         Self(all.into_iter().flatten().collect())
     }
 

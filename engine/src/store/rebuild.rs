@@ -84,6 +84,7 @@ pub(crate) async fn rebuild(log: &dyn EventLog) -> Result<(), RebuildError> {
         index::OPEN,
         index::WORK,
         index::CLAIMED,
+        index::ALARM,
         index::REMIND,
         webhook::ENDPOINTS,
         run::RUNS,

@@ -76,15 +76,15 @@ pub(super) async fn resume(
 
 /// What needs a person
 ///
-/// Unknown outcomes, what could be called and is not, and what waits for more people than may vote on
-/// it, each explained in words: what was tried, what the source of truth said, what happens next, what
+/// Unknown outcomes, what could be called and is not, what waits for more people than may vote on
+/// it, and what ended with an alarm in the last 7 days, each explained in words: what was tried, what the source of truth said, what happens next, what
 /// a person can do. What only a person can end
 /// comes first. For operators, auditors and administrators.
 #[utoipa::path(
     get, path = "/v1/attention", tag = "operations", operation_id = "attention",
     security(("bearer" = [])),
     responses(
-        (status = 200, description = "Unknown outcomes first, at most 200; then what stands still, then what cannot be approved, at most 200 of each", body = wire::AttentionList),
+        (status = 200, description = "Unknown outcomes first, at most 200; then what stands still, then what cannot be approved, then alarms, at most 200 of each", body = wire::AttentionList),
         (status = "default", description = "A problem", body = ProblemBody, content_type = "application/problem+json"),
     )
 )]

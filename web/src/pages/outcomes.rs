@@ -1,4 +1,5 @@
-//! The page of operators and auditors: outcomes that nobody knows, what stands still, what cannot be approved.
+//! The page of operators and auditors: outcomes that nobody knows, what stands still, what cannot be
+//! approved, and alarms.
 
 use askama::Template;
 use axum::response::Response;
@@ -128,7 +129,7 @@ pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
             .map(|found| OutcomeView::new(found, person, now))
             .collect()
     };
-    let [unknown_more, stuck_more, short_more] = found.left_off();
+    let [unknown_more, stuck_more, short_more, alarms_more] = found.left_off();
     let mut still = vec![
         StillView {
             heading: "What stands still",
@@ -143,6 +144,13 @@ pub(super) async fn get(visit: Visit) -> Result<Response, PageError> {
             outcomes: of(&found.short),
             more: short_more,
             statuses: &["staged"],
+        },
+        StillView {
+            heading: "Alarms",
+            words: "The target answered 422 to these: it may know the key with another request.",
+            outcomes: of(&found.alarms),
+            more: alarms_more,
+            statuses: &["failed"],
         },
     ];
     still.retain(|part| !part.outcomes.is_empty());

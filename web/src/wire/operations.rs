@@ -54,7 +54,7 @@ pub struct PauseWish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AttentionList {
     /// At most 200 unknown outcomes, first those that only a person can end, then at most 200 that
-    /// stand still, then at most 200 that cannot be approved.
+    /// stand still, then at most 200 that cannot be approved, then the last 200 alarms.
     pub data: Vec<Attention>,
     /// How many outcomes are unknown: `GET /v1/actions?status=unknown` lists them all.
     pub unknown_total: u64,
@@ -62,6 +62,8 @@ pub struct AttentionList {
     pub stuck_total: u64,
     /// How many wait for more people than may vote on them: at least so many, where thousands wait.
     pub short_total: u64,
+    /// How many ended with an alarm in the last 7 days: at least so many, where there are thousands.
+    pub alarm_total: u64,
 }
 
 impl From<&engine::AttentionList> for AttentionList {
@@ -71,6 +73,7 @@ impl From<&engine::AttentionList> for AttentionList {
             unknown_total: found.unknown_total,
             stuck_total: found.stuck_total,
             short_total: found.short_total,
+            alarm_total: found.alarm_total,
         }
     }
 }
@@ -86,7 +89,8 @@ pub struct Attention {
     pub tool: String,
     /// The status of the action.
     pub status: String,
-    /// `unknown`, `stuck`, or `short`: fewer people may vote than are asked for.
+    /// `unknown`, `stuck`, `short` (fewer people may vote than are asked for), or `alarm`: the target
+    /// answered 422, so that it may know the key with another request.
     pub trouble: String,
     /// Since when.
     pub since: String,

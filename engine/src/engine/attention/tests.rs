@@ -2,9 +2,13 @@
 
 use holdpoint_storage::memory::MemoryLog;
 use holdpoint_storage::{Batch, IndexPut};
+use serde_json::Value;
 
 use super::*;
-use crate::action::{Action, Phase, WORKER_METHOD, evolve};
+use crate::action::{
+    Action, Attempt, AttemptResult, FailReason, Phase, SafetyClass, WORKER_METHOD, Window, evolve,
+};
+use crate::canon::CanonicalJson;
 use crate::store::format_tests::staged;
 use crate::store::index::Entries;
 
@@ -79,5 +83,52 @@ async fn i27_what_only_a_person_can_end_comes_before_all_that_is_still_being_ask
     let stuck: Vec<_> = found.stuck.iter().map(|one| one.view.action.id).collect();
     assert_eq!(stuck.len(), 2, "they have a share of their own");
     assert!(stuck.contains(&pulled.id));
-    assert_eq!((found.stuck_total, found.left_off()), (2, [21, 0, 0]));
+    assert_eq!((found.stuck_total, found.left_off()), (2, [21, 0, 0, 0]));
+}
+
+#[tokio::test]
+async fn an_alarm_is_told_for_days_the_last_one_first_and_is_no_plain_refusal() {
+    let log = MemoryLog::new();
+    let shown_ms = ALARM_SHOWN_DAYS * 24 * 60 * 60 * 1000;
+    let refused = |number: u64, status: u16, ago_ms: u64| {
+        let answer = CanonicalJson::of(&Value::Null);
+        let mut action = action(number, Phase::Failed(FailReason::TargetRefused { answer }));
+        let at = Timestamp(NOW.0.saturating_sub_unsigned(ago_ms));
+        let answered = Attempt {
+            number: 1,
+            started_at: at,
+            send_deadline: at,
+            ended_at: Some(at),
+            result: Some(AttemptResult::NotDone),
+            http_status: Some(status),
+            note: None,
+            window: Window::Open,
+            request_digest: action.proposal.digest,
+            lease: None,
+            etag: None,
+            is_resend: false,
+            secret: None,
+        };
+        action.attempts.push(answered);
+        action
+    };
+    let mut read = refused(6, 422, 1);
+    read.proposal.class = SafetyClass::Idempotent;
+    let told = [
+        refused(1, 422, shown_ms + 1),
+        refused(2, 422, shown_ms - 1),
+        refused(3, 422, 5),
+        refused(4, 400, 5),
+        action(5, unknown_until(None)),
+        read,
+    ];
+    for action in told {
+        put(&log, action).await;
+    }
+    let found = attention(&log, false, 1, &[], &Elapsed::by_clock(NOW)).expect("readable");
+    let ids = found.alarms.iter().map(|one| one.view.action.id);
+    let wanted = [3, 2].map(|number| action(number, unknown_until(None)).id);
+    assert_eq!(ids.collect::<Vec<_>>(), wanted);
+    assert_eq!((found.alarm_total, found.left_off()), (2, [0; 4]));
+    assert_eq!(found.iter().count(), 3);
 }
