@@ -223,7 +223,7 @@ pub(crate) async fn open_engine(
                     "nothing was changed; `holdpoint verify` shows the extent of it, and a newer version may understand it",
                 ),
                 OpenError::Unconfirmed { .. } => failure.with_code(ExitCode::Conflict).help(
-                    "make sure that no other copy of it runs, and think of what was sent since it was made; then start it once with --confirm-restore: every attempt that was on its way is unknown then, and what waits is sent with the same keys as before. `holdpoint verify`, `doctor` and `export` work without",
+                    "make sure that no other copy of it runs, and think of what was sent since it was made; then start it once with --confirm-restore: every attempt that was on its way is unknown then, what waits is sent with the same keys as before, and everybody signs in anew; accounts, keys, endpoints and the pause switch are as they were then. `holdpoint verify`, `doctor` and `export` work without",
                 ),
                 OpenError::Store(_) => failure.help("look at the data folder and its disk"),
             }

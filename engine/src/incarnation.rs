@@ -24,7 +24,7 @@ use crate::time::{Entropy, Timestamp};
 pub(crate) const CONFIRMED: &str = "incarnation.confirmed";
 
 /// Whom the history names: whoever started the engine.
-const OPERATOR: &str = "operator";
+pub(crate) const OPERATOR: &str = "operator";
 
 const PAGE: usize = 1024;
 

@@ -164,16 +164,21 @@ impl Engine {
             note_tools(log.as_ref(), &registry, time.now()).await?;
         }
         take_up(&store, confirm_restore).await?;
-        if confirm_restore {
-            // Last: until every attempt that was on its way is unknown, it is an unconfirmed copy.
-            log.confirm_origin()
-                .map_err(|error| OpenError::Store(Box::new(error)))?;
-        }
         ensure_indexes(log.as_ref())
             .await
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         let identity = Identity::open(Arc::clone(&log), time.clone(), Arc::clone(&entropy))
             .map_err(|error| OpenError::Store(Box::new(error)))?;
+        if confirm_restore {
+            identity
+                .end_everything(incarnation::OPERATOR)
+                .await
+                .map_err(|error| OpenError::Store(Box::new(error)))?;
+            // Last: until every attempt that was on its way is unknown, and nobody is signed in who may have
+            // been signed out since, it is an unconfirmed copy.
+            log.confirm_origin()
+                .map_err(|error| OpenError::Store(Box::new(error)))?;
+        }
         let WebhookOptions {
             key,
             public_url,

@@ -99,6 +99,22 @@ impl Identity {
         Ok(ended)
     }
 
+    /// Ends all sessions and sign-in links of everybody: this copy of the log does not know which of them
+    /// were ended after it was made. Answers how many sessions there were.
+    pub(crate) async fn end_everything(&self, by: &str) -> Result<usize, StoreError> {
+        let mut ended = 0;
+        for person in self.people() {
+            let turn = self.turn().await?;
+            let mut draft = Draft::new(by, self.now());
+            ended += self.draft_end_all(&mut draft, &person.id, EndCause::AllEnded)?;
+            self.draft_void_links(&mut draft, &person.id)?;
+            if !draft.is_empty() {
+                self.commit(turn, draft).await?;
+            }
+        }
+        Ok(ended)
+    }
+
     /// Adds the start of a session to a draft. Ends what is expired of the same person, and the
     /// longest unused ones where there are too many.
     pub(super) fn draft_start(

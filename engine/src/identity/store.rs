@@ -174,6 +174,18 @@ impl Draft {
         }
     }
 
+    /// Whether it would change nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        let Batch {
+            streams,
+            puts,
+            deletes,
+            claims,
+            ..
+        } = &self.batch;
+        streams.is_empty() && puts.is_empty() && deletes.is_empty() && claims.is_empty()
+    }
+
     /// Adds a fact about `id`, whose stream is at version `expected`; at most one per stream.
     pub(super) fn append(
         &mut self,

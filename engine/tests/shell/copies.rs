@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdpoint_engine::action::{AttemptResult, Status};
 use holdpoint_engine::canon::Digest;
 use holdpoint_engine::engine::{Engine, OpenError, Options, RequestKey, Submission, Submitted};
 use holdpoint_engine::full::is_full;
+use holdpoint_engine::identity::NewPerson;
 use holdpoint_engine::incarnation::{self, Underway};
 use holdpoint_engine::tool::{Format, Registry, ToolsFile};
 use holdpoint_storage::faulty::{Fault, FaultyLog};
@@ -113,7 +115,7 @@ async fn i29_a_copy_sends_nothing_before_it_was_confirmed() {
     assert_eq!(first[0].data["in_flight"], 1);
     let mut known = 0;
     let done = loop {
-        let patience = std::time::Duration::from_secs(20);
+        let patience = Duration::from_secs(20);
         let view = engine.wait(&auditor(), id, known, patience).await;
         let view = view.expect("visible");
         if view.action.status().is_final() {
@@ -165,6 +167,41 @@ async fn i29_a_copy_is_started_only_once_all_that_was_on_its_way_is_unknown() {
         refused, 2,
         "the confirmation needs room, and what follows it"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i29_in_a_copy_everybody_signs_in_anew() {
+    let scene = Scene::open().await;
+    let identity = scene.engine.identity();
+    let new = NewPerson {
+        email: "ann@example.com".to_owned(),
+        name: "Ann".to_owned(),
+        ..NewPerson::default()
+    };
+    let ann = identity.create_person("cli", new).await;
+    let ann = ann.expect("a person");
+    let ttl = Duration::from_mins(10);
+    let link = || identity.create_sign_in_link("cli", &ann.id, ttl);
+    let (first, second) = (link().await.expect("a link"), link().await.expect("a link"));
+    let (token, ..) = identity
+        .redeem_sign_in_link(first.expose(), "here")
+        .await
+        .expect("signed in");
+
+    for confirm_restore in [false, true] {
+        let options = Options {
+            confirm_restore,
+            ..Options::default()
+        };
+        let log = Arc::new(scene.log.copy());
+        let engine = open_with(log, &scene.shop.tools(), None, options).await;
+        let identity = engine.identity();
+        let session = identity.authenticate_session(token.expose()).await;
+        assert_eq!(session.is_err(), confirm_restore);
+        let whose = identity.person_of_link(second.expose()).expect("reads");
+        assert_eq!(whose.is_none(), confirm_restore);
+        assert!(identity.person(&ann.id).is_some());
+    }
 }
 
 /// Everything in the indexes of actions.
