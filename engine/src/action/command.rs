@@ -354,10 +354,12 @@ pub enum Refusal {
         status: Status,
     },
     /// Only an unknown outcome can be settled.
-    #[error("only an action whose outcome is unknown can be settled; this one is {}", status.name())]
+    #[error("{}", super::settlement::nothing_to_settle(settled.as_ref(), *status))]
     NotUnknown {
         /// What it is.
         status: Status,
+        /// Who settled it, where somebody did.
+        settled: Option<super::Settlement>,
     },
     /// Whoever proposed or approved an action does not settle it alone.
     #[error(

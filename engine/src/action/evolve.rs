@@ -5,7 +5,7 @@ mod attempt;
 
 use super::{
     Action, ActionId, Approval, Attempt, AttemptResult, Event, FailReason, Phase, Proposal,
-    Rendered, Snapshot, Status, doubt, legal_from,
+    Rendered, Settlement, Snapshot, Status, doubt, legal_from,
 };
 use crate::canon::{CanonicalJson, Digest};
 use crate::seeded::Bug;
@@ -127,6 +127,8 @@ fn blank(id: ActionId, proposal: &Proposal, phase: Phase, at: Timestamp) -> Acti
         reminded: None,
         doubt: None,
         instigators: Vec::new(),
+        withdrawn: Vec::new(),
+        settled: None,
         created_at: at,
         updated_at: at,
     }
@@ -203,6 +205,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             if let Some(approval) = &mut action.approval {
                 approval.votes.retain(|cast| cast.voter.id != *by);
             }
+            action.withdrawn.push(by.clone());
             action.phase = Phase::Staged;
         }
         Event::Cancelled { by, reason, .. } => {
@@ -232,6 +235,7 @@ fn apply(mut action: Action, event: &Event) -> Action {
             ..
         } => {
             action.revision = *revision;
+            action.withdrawn.clear();
             restage(&mut action, snapshot, request);
             action.approval = Some(Approval {
                 requirement: requirement.clone(),
@@ -333,22 +337,25 @@ fn apply(mut action: Action, event: &Event) -> Action {
         }
         Event::CheckInconclusive { next_check, .. } => doubt::asked(&mut action, *next_check),
         Event::Settled {
-            happened: true,
+            by,
+            happened,
             reason,
+            at,
             ..
         } => {
-            doubt::resolve(&mut action, true);
-            let result = CanonicalJson::of(&serde_json::json!({ "settled": reason }));
-            action.phase = Phase::Succeeded { result };
-        }
-        Event::Settled {
-            happened: false,
-            reason,
-            ..
-        } => {
-            doubt::resolve(&mut action, false);
-            let reason = reason.clone();
-            action.phase = Phase::Failed(FailReason::SettledAsNotDone { reason });
+            doubt::resolve(&mut action, *happened);
+            action.settled = Some(Settlement {
+                by: by.clone(),
+                happened: *happened,
+                at: *at,
+            });
+            action.phase = if *happened {
+                let result = CanonicalJson::of(&serde_json::json!({ "settled": reason }));
+                Phase::Succeeded { result }
+            } else {
+                let reason = reason.clone();
+                Phase::Failed(FailReason::SettledAsNotDone { reason })
+            };
         }
         Event::Scheduled { not_before, .. } => schedule(&mut action, *not_before),
         Event::Instigated { by, .. } => action.instigators.clone_from(by),

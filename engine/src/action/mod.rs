@@ -26,6 +26,7 @@ mod id;
 mod kind;
 mod proposal;
 mod reminder;
+mod settlement;
 mod state;
 mod transitions;
 
@@ -44,5 +45,6 @@ pub use facts::{
 pub use id::ActionId;
 pub use proposal::{Caller, Instigator, PrincipalKind, Proposal, SafetyClass, Terms};
 pub use reminder::Reminder;
+pub use settlement::Settlement;
 pub use state::{Action, Approval, FailReason, Phase, Refused, Status};
 pub use transitions::legal_from;

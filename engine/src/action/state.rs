@@ -4,7 +4,7 @@ use bincode::{Decode, Encode};
 
 use super::facts::{Attempt, Difference, Rendered, Snapshot, WORKER_METHOD};
 use super::proposal::{Instigator, Proposal};
-use super::{ActionId, Doubt, Reminder};
+use super::{ActionId, Doubt, Reminder, Settlement};
 use crate::approval::{CastVote, Requester, Requirement, Tally, Voter, eligibility, tally};
 use crate::canon::CanonicalJson;
 use crate::time::Timestamp;
@@ -242,6 +242,10 @@ pub struct Action {
     pub doubt: Option<Doubt>,
     /// Who, besides its caller, made the run go on that it is a step of.
     pub instigators: Vec<Instigator>,
+    /// Who took an approval of this revision back.
+    pub withdrawn: Vec<String>,
+    /// Who settled its outcome, where a person did.
+    pub settled: Option<Settlement>,
     /// When it was submitted.
     pub created_at: Timestamp,
     /// When its last event happened.

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 const EVENT_FORMAT: u8 = 1;
 
 /// The format of views. A change of it makes the next start build every view again.
-pub(crate) const VIEW_FORMAT: u8 = 7;
+pub(crate) const VIEW_FORMAT: u8 = 8;
 
 /// What every kind of an action's record starts with.
 pub(crate) const KIND_PREFIX: &str = "action.";

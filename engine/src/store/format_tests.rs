@@ -351,7 +351,7 @@ fn views_are_stored_as_this_version_says() {
     let action: Action = evolve(None, id, &staged()).expect("a first event");
     let view = Versioned { action, version: 1 };
     let bytes = codec::encode_view(&view).expect("encoded");
-    let stored = samples("views-7.txt", &format!("view {}\n", hex(&bytes)));
+    let stored = samples("views-8.txt", &format!("view {}\n", hex(&bytes)));
     assert_eq!(stored.len(), 1);
     assert_eq!(codec::decode_view(&stored[0].1).expect("read"), view);
     assert_eq!(stored[0].1, bytes);

@@ -234,6 +234,15 @@ fn a_withdrawal_in_the_hold_window_puts_the_action_back_in_the_queue() {
     );
     let case = case.then(take_back("ana", at(2)));
     assert_eq!(case.action.status(), Status::Staged);
+    assert_eq!(
+        case.when(take_back("ana", at(3))),
+        Ok(Vec::new()),
+        "the same wish again is fulfilled already"
+    );
+    assert_eq!(
+        case.when(take_back("ben", at(3))),
+        Err(Refusal::NotWithdrawable)
+    );
     // The vote is gone, so the same person may vote again.
     assert_eq!(
         case.then(approve("ana", at(3))).action.status(),

@@ -25,8 +25,16 @@ async fn incident_96_an_unknown_outcome_is_on_a_page_and_can_be_settled_there() 
     let refused = oscar.send("POST", &settle, &forged).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN, "i19");
     let form = query::join(&[("token", token), ("happened", "yes"), ("reason", "seen")]);
-    let done = oscar.send("POST", &settle, &form).await;
-    assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.text);
+    for click in ["first", "second"] {
+        let done = oscar.send("POST", &settle, &form).await;
+        assert_eq!(done.status, StatusCode::SEE_OTHER, "{click}: {}", done.text);
+    }
+    let other = query::join(&[("token", token), ("happened", "no"), ("reason", "not seen")]);
+    let late = oscar.send("POST", &settle, &other).await;
+    assert_eq!(late.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let words = "was not recorded: it was already settled by ";
+    assert!(late.text.contains(words), "{}", late.text);
+    assert!(late.text.contains(": it happened"), "{}", late.text);
     let page = oscar.get("/outcomes").await.text;
     assert!(page.contains("There are none."), "{page}");
 }

@@ -131,6 +131,8 @@ pub(super) fn with_args(args: &Value) -> Action {
         reminded: None,
         doubt: None,
         instigators: Vec::new(),
+        withdrawn: Vec::new(),
+        settled: None,
         created_at,
         updated_at: created_at,
     }

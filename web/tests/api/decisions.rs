@@ -271,6 +271,18 @@ async fn i10_an_operator_settles_an_unknown_outcome_and_nobody_settles_another()
         .post("operator", &format!("{}/settle", path(&unknown)), &body)
         .await;
     assert_eq!(settled.json()["status"], "succeeded", "{}", settled.text);
+    // A retry of a lost answer gets that answer; whoever says something else hears who was first.
+    let again = world
+        .post("operator", &format!("{}/settle", path(&unknown)), &body)
+        .await;
+    assert_eq!(again.json(), settled.json(), "{}", again.text);
+    let other = json!({"happened": false, "reason": "not on the statement"});
+    let answer = world
+        .post("operator", &format!("{}/settle", path(&unknown)), &other)
+        .await;
+    assert_eq!(answer.problem(), (409, "not_unknown".into()));
+    let detail = format!("it was already settled by {} at ", world.ids["operator"]);
+    assert!(answer.text.contains(&detail), "{}", answer.text);
 }
 
 #[tokio::test]

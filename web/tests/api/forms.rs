@@ -22,19 +22,23 @@ async fn i10_a_page_does_not_pass_a_persons_word_off_as_the_targets() {
         let mut cookie = cookie(&world, "operator").await;
         let page = get(&world, &cookie, &here).await;
         let token = form_token(&page).replace(':', "%3A");
-        let form = format!("token={token}&happened={happened}&reason=The+bank+told+me");
-        let settle = |cookie: &str| {
+        let settle = |cookie: &str, happened: &str| {
+            let form = format!("token={token}&happened={happened}&reason=The+bank+told+me");
             let mut request = post_form(&format!("{here}/settle"), &form);
             let cookie = cookie.parse().expect("a header");
             request.headers_mut().insert("cookie", cookie);
             request
         };
-        let settled = world.send(settle(&cookie)).await;
+        let settled = world.send(settle(&cookie, happened)).await;
         assert_eq!(settled.status, 303, "{}", settled.text);
         let message = settled.header("set-cookie").split(';').next();
         cookie = format!("{cookie}; {}", message.expect("a message"));
 
-        let again = world.send(settle(&cookie)).await;
+        // The same again is a repeat; the opposite is refused.
+        let again = world.send(settle(&cookie, happened)).await;
+        assert_eq!(again.status, 303, "{}", again.text);
+        let opposite = if happened == "yes" { "no" } else { "yes" };
+        let again = world.send(settle(&cookie, opposite)).await;
         assert_eq!(again.status, 422);
         assert!(
             !again.text.contains("settlement is recorded"),

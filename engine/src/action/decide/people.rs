@@ -111,6 +111,18 @@ pub(super) fn withdraw(
     elapsed: &Elapsed,
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
+    let votes = action
+        .approval
+        .as_ref()
+        .map(|approval| approval.votes.as_slice());
+    let has_vote = votes
+        .unwrap_or_default()
+        .iter()
+        .any(|cast| cast.voter.id == by);
+    // A second click, a retry of a lost answer: it is taken back, and nothing is left to take back.
+    if !has_vote && action.withdrawn.contains(&by) {
+        return Ok(Vec::new());
+    }
     if let Some(expired) = expiry(action, at) {
         return Ok(vec![expired]);
     }
@@ -135,14 +147,6 @@ pub(super) fn withdraw(
             });
         }
     };
-    let votes = action
-        .approval
-        .as_ref()
-        .map(|approval| approval.votes.as_slice());
-    let has_vote = votes
-        .unwrap_or_default()
-        .iter()
-        .any(|cast| cast.voter.id == by);
     if !open || !has_vote {
         return Err(Refusal::NotWithdrawable);
     }
@@ -223,8 +227,16 @@ pub(super) fn settle(
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
     let Phase::Unknown { .. } = &action.phase else {
+        let settled = action.settled.clone();
+        if settled
+            .as_ref()
+            .is_some_and(|first| first.by == by && first.happened == happened)
+        {
+            return Ok(Vec::new());
+        }
         return Err(Refusal::NotUnknown {
             status: action.status(),
+            settled,
         });
     };
     if !has_words(&reason) {

@@ -129,10 +129,26 @@ fn without_a_check_a_person_settles_at_once() {
         pushed.when(settle("per_op", true, "seen")),
         Err(Refusal::OwnOutcome)
     );
-    let yes = case
-        .clone()
-        .then(settle("per_op", true, "on the statement"));
-    assert_eq!(yes.action.status(), Status::Succeeded);
-    let no = case.then(settle("per_op", false, "not on the statement"));
-    assert_eq!(no.action.status(), Status::Failed);
+    for (happened, status) in [(true, Status::Succeeded), (false, Status::Failed)] {
+        let settled = case
+            .clone()
+            .then(settle("per_op", happened, "the statement"));
+        assert_eq!(settled.action.status(), status);
+        // The same word of the same person again is a repeat; any other comes too late.
+        let repeat = settled.when(settle("per_op", happened, "again"));
+        assert_eq!(repeat, Ok(Vec::new()));
+        for late in [
+            settle("per_op", !happened, "no"),
+            settle("per_eve", happened, "me too"),
+        ] {
+            let Err(refusal @ Refusal::NotUnknown { .. }) = settled.when(late) else {
+                panic!("it is settled already");
+            };
+            let words = refusal.to_string();
+            assert!(
+                words.starts_with("it was already settled by per_op at "),
+                "{words}"
+            );
+        }
+    }
 }

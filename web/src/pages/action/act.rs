@@ -113,7 +113,7 @@ fn conclude(
                 visit,
                 &found,
                 &form.reason,
-                vec![("status-title", not_recorded(&refusal))],
+                vec![("status-title", not_recorded(visit, &refusal))],
             )
         }
         Err(error) => Err(error.into()),

@@ -6,9 +6,11 @@ use holdpoint_engine::engine::Versioned;
 
 use super::show;
 use super::view::FormState;
+use crate::display::Shown;
 use crate::pages::error::PageError;
 use crate::pages::flash::{Draft, Flash, Happened};
 use crate::pages::shell::{Visit, person_of_token};
+use crate::pages::view::When;
 
 /// The longest reason, in characters.
 const REASON_CHARS_MAX: usize = 2_000;
@@ -40,8 +42,25 @@ pub(super) fn too_long(
     }
 }
 
-pub(super) fn not_recorded(refusal: &Refusal) -> String {
-    format!("Your answer was not recorded: {refusal}")
+/// Why an answer was not recorded; where somebody else was first, who that was, how and when.
+pub(super) fn not_recorded(visit: &Visit, refusal: &Refusal) -> String {
+    let why = match refusal {
+        Refusal::NotUnknown {
+            settled: Some(first),
+            ..
+        } => {
+            let person = visit.state.engine.identity().person(&first.by);
+            let name = person.map_or_else(|| first.by.clone(), |person| person.name);
+            format!(
+                "it was already settled by {} at {}: {}",
+                Shown::line(&name).plain(),
+                When::new(first.at, visit.now()).text(),
+                first.outcome()
+            )
+        }
+        other => other.to_string(),
+    };
+    format!("Your answer was not recorded: {why}")
 }
 
 /// What was typed, without the blanks around it and with plain line breaks.

@@ -31,6 +31,11 @@ pub(super) fn words(
             decided(action, names, now),
             what_now(action, now)
         ),
+        // A repeat may come when it goes its way already, by the votes of others.
+        Happened::Withdrawn if action.status() != Status::Staged => format!(
+            "Your approval is taken back, and that is recorded. {}",
+            what_now(action, now)
+        ),
         Happened::Withdrawn => "Your approval is taken back, and that is recorded. Nothing was sent; the action waits for votes again.".into(),
         Happened::Cancelled => "The cancellation is recorded. Nothing was sent.".into(),
         Happened::Settled => format!("Your settlement is recorded. {}", what_now(action, now)),

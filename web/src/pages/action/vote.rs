@@ -148,7 +148,7 @@ fn vote_refused(
             visit,
             &found,
             &form.reason,
-            vec![("why", not_recorded(&other))],
+            vec![("why", not_recorded(visit, &other))],
         ),
     }
 }
