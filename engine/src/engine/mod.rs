@@ -170,14 +170,7 @@ impl Engine {
         let identity = Identity::open(Arc::clone(&log), time.clone(), Arc::clone(&entropy))
             .map_err(|error| OpenError::Store(Box::new(error)))?;
         if confirm_restore {
-            identity
-                .end_everything(incarnation::OPERATOR)
-                .await
-                .map_err(|error| OpenError::Store(Box::new(error)))?;
-            // Last: until every attempt that was on its way is unknown, and nobody is signed in who may have
-            // been signed out since, it is an unconfirmed copy.
-            log.confirm_origin()
-                .map_err(|error| OpenError::Store(Box::new(error)))?;
+            become_own(log.as_ref(), &identity).await?;
         }
         let WebhookOptions {
             key,
@@ -320,6 +313,17 @@ async fn take_up(store: &Arc<Store>, restored: bool) -> Result<(), OpenError> {
         tracing::warn!("{lost} calls were on their way when the process stopped: now unknown");
     }
     Ok(())
+}
+
+/// Makes a copy the log. Until every attempt that was on its way is unknown, and nobody is signed in who
+/// may have been signed out since, it is an unconfirmed one.
+async fn become_own(log: &dyn EventLog, identity: &Identity) -> Result<(), OpenError> {
+    identity
+        .end_everything(incarnation::OPERATOR)
+        .await
+        .map_err(|error| OpenError::Store(Box::new(error)))?;
+    log.confirm_origin()
+        .map_err(|error| OpenError::Store(Box::new(error)))
 }
 
 /// Records which tools there are since this start. On a full disk they are recorded by the next one.
