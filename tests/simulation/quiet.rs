@@ -139,6 +139,9 @@ impl World {
             }
             _ => return,
         };
+        if old.is_empty() {
+            return;
+        }
         // Where the log cannot be read, the page says so.
         let Some(Ok(list)) = by.map(|by| engine.attention(&by)) else {
             return;

@@ -109,7 +109,8 @@ impl Filler<'_> {
                     .number(&digits)
                     .or_else(|| self.secrets.number(&digits));
                 if let Some(name) = secret.map(str::to_owned) {
-                    Value::String(self.inputs.secret(value, &name))
+                    let wish = self.wish(&name);
+                    Value::String(self.inputs.secret(value, &wish))
                 } else {
                     self.doubts(value, &digits, key);
                     value.clone()
@@ -207,8 +208,8 @@ impl Filler<'_> {
         if text.contains("{{") || beside {
             return match spans.first() {
                 Some(span) => {
-                    let name = span.name.clone();
-                    self.inputs.secret(&whole(), &name)
+                    let wish = self.wish(&span.name);
+                    self.inputs.secret(&whole(), &wish)
                 }
                 None => self.inputs.value(&whole(), key),
             };
@@ -264,9 +265,20 @@ impl Filler<'_> {
         out
     }
 
+    /// How an input is to be called: what stands beside a secret names it, unless that is one too.
+    fn wish(&self, name: &str) -> String {
+        let name = if self.secrets.is_in(name) {
+            "secret"
+        } else {
+            name
+        };
+        name.to_owned()
+    }
+
     /// The hole of a secret that a run asks for.
     fn secret(&mut self, secret: &str, span: &Span, key: &str) -> String {
-        let hole = self.inputs.secret(&Value::from(secret), &span.name);
+        let wish = self.wish(&span.name);
+        let hole = self.inputs.secret(&Value::from(secret), &wish);
         if span.is_encoded {
             let key = one_line(&self.secrets.redact(key), 40);
             let name = hole.replace(['{', '}'], "");
