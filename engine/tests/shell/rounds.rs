@@ -91,7 +91,11 @@ impl Round {
             Wish::Approve => vote(Vote::Approve).await,
             Wish::Reject => vote(Vote::Reject).await,
             Wish::Waver => match vote(Vote::Approve).await {
-                Ok(_) => self.engine.withdraw(&by, id, None).await,
+                Ok(voted) => match self.engine.withdraw(&by, id, None).await {
+                    // Too late: then the vote stands.
+                    Err(ActError::Refused(_)) => Ok(voted),
+                    other => other,
+                },
                 refused => refused,
             },
             Wish::Cancel => self.engine.cancel(&service(), id, None).await,
