@@ -222,11 +222,7 @@ impl World {
     /// what is not.
     pub(crate) async fn mend_ears(&self) {
         let all = self.watch().ears.list();
-        let Some(engine) = self.engine() else {
-            return;
-        };
-        let root = self.people().ids.get("root").cloned().unwrap_or_default();
-        let Some(by) = engine.identity().principal(&root) else {
+        let Some((engine, by)) = self.administered() else {
             return;
         };
         for (name, is_disabled) in all {

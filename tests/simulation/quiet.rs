@@ -62,12 +62,7 @@ impl World {
 
     /// Whoever chose a moment by a clock that was set years ahead calls the action off.
     async fn call_off_what_is_far_away(&self) {
-        let root = self.people().ids.get("root").cloned().unwrap_or_default();
-        let engine = self.engine();
-        let by = engine
-            .as_ref()
-            .and_then(|engine| engine.identity().principal(&root));
-        let (Some(engine), Some(by)) = (engine, by) else {
+        let Some((engine, by)) = self.administered() else {
             return;
         };
         let far = self.clock.now().plus_ms(millis(FAR)).0;
@@ -127,11 +122,9 @@ impl World {
 
     /// What is unknown is shown to people within a minute in which the process runs (I27).
     pub(crate) fn must_show_doubts(&self) {
-        let root = self.people().ids.get("root").cloned().unwrap_or_default();
-        let Some(engine) = self.engine() else {
+        let Some((engine, by)) = self.administered() else {
             return;
         };
-        let by = engine.identity().principal(&root);
         let now = self.clock.true_ms();
         let old = match now.checked_sub(millis(SHOWN_WITHIN)) {
             Some(moment) if self.clock.process_began() < moment => {
@@ -143,7 +136,7 @@ impl World {
             return;
         }
         // Where the log cannot be read, the page says so.
-        let Some(Ok(list)) = by.map(|by| engine.attention(&by)) else {
+        let Ok(list) = engine.attention(&by) else {
             return;
         };
         let shown = |id: &String| {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use axum::Router;
 use holdpoint_engine::engine::{Engine, Options, WebhookOptions};
 use holdpoint_engine::full;
+use holdpoint_engine::identity::Principal;
 use holdpoint_engine::webhook::SigningKey;
 use holdpoint_storage::{EventLog, MemoryLog};
 use holdpoint_web::{AppState, WebConfig, router};
@@ -169,6 +170,14 @@ impl World {
         held(&self.process)
             .as_ref()
             .map(|process| process.engine.clone())
+    }
+
+    /// The engine, and the administrator who looks after it.
+    pub(crate) fn administered(&self) -> Option<(Engine, Principal)> {
+        let root = self.people().ids.get("root").cloned()?;
+        let engine = self.engine()?;
+        let by = engine.identity().principal(&root)?;
+        Some((engine, by))
     }
 
     pub(crate) fn strikes(&self, fault: Fault) -> bool {

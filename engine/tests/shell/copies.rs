@@ -138,11 +138,7 @@ async fn i29_a_copy_sends_nothing_before_it_was_confirmed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn i29_a_copy_is_started_only_once_all_that_was_on_its_way_is_unknown() {
     let scene = Scene::open().await;
-    scene.shop.feels(Mood::DoneThenSilent);
-    let view = scene.submit("write_once", refund_of(100, "r1")).await;
-    let id = view.action.id;
-    scene.until(id, Status::Executing).await;
-    scene.shop.was_asked().await;
+    let id = scene.on_its_way().await;
     let mut refused = 0;
     for number in 0..4 {
         let full = Arc::new(FaultyLog::new(Arc::new(scene.log.copy())));

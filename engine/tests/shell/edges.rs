@@ -297,11 +297,7 @@ async fn i14_a_label_of_the_tool_cannot_be_set_where_the_arguments_leave_it_out(
 /// A start on a full disk, after a stop that cut off one call.
 async fn start_on_a_full_disk() -> (Scene, Arc<FaultyLog<MemoryLog>>, ActionId) {
     let scene = Scene::open().await;
-    scene.shop.feels(Mood::DoneThenSilent);
-    let view = scene.submit("write_once", refund_of(100, "r1")).await;
-    let id = view.action.id;
-    scene.until(id, Status::Executing).await;
-    scene.shop.was_asked().await;
+    let id = scene.on_its_way().await;
     let Scene {
         shop, engine, log, ..
     } = scene;

@@ -96,6 +96,15 @@ impl Scene {
         taken(self.engine.submit(&service(), submission(tool, args)).await)
     }
 
+    /// A refund that the shop makes and never answers, so that it stays on its way.
+    pub(crate) async fn on_its_way(&self) -> ActionId {
+        self.shop.feels(Mood::DoneThenSilent);
+        let view = self.submit("write_once", refund_of(100, "r1")).await;
+        self.until(view.action.id, Status::Executing).await;
+        self.shop.was_asked().await;
+        view.action.id
+    }
+
     /// Stages a refund of the shop's order.
     pub(crate) async fn staged(&self, tool: &str, amount: i64) -> Versioned {
         self.submit(tool, refund_of(amount, "r1")).await

@@ -104,6 +104,12 @@ fn is_repeat(approval: &Approval, voter: &Voter, vote: Vote) -> bool {
         .any(|cast| cast.voter.id == voter.id && cast.vote == vote)
 }
 
+/// Whether a vote of this person counts on this revision.
+fn has_vote_of(action: &Action, person: &str) -> bool {
+    let votes = action.approval.iter().flat_map(|approval| &approval.votes);
+    votes.into_iter().any(|cast| cast.voter.id == person)
+}
+
 pub(super) fn withdraw(
     action: &Action,
     by: String,
@@ -111,14 +117,7 @@ pub(super) fn withdraw(
     elapsed: &Elapsed,
     at: Timestamp,
 ) -> Result<Vec<Event>, Refusal> {
-    let votes = action
-        .approval
-        .as_ref()
-        .map(|approval| approval.votes.as_slice());
-    let has_vote = votes
-        .unwrap_or_default()
-        .iter()
-        .any(|cast| cast.voter.id == by);
+    let has_vote = has_vote_of(action, &by);
     // A second click, a retry of a lost answer: it is taken back, and nothing is left to take back.
     if !has_vote && action.withdrawn.contains(&by) {
         return Ok(Vec::new());
@@ -244,15 +243,7 @@ pub(super) fn settle(
     }
     let requester = action.requester();
     let asked = requester.asks(&by) || requester.instigators.contains(&by);
-    let votes = action
-        .approval
-        .as_ref()
-        .map(|approval| approval.votes.as_slice());
-    let approved = votes
-        .unwrap_or_default()
-        .iter()
-        .any(|cast| cast.voter.id == by);
-    if asked || approved {
+    if asked || has_vote_of(action, &by) {
         return Err(Refusal::OwnOutcome);
     }
     let attempt = last_attempt(action);
